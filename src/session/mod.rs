@@ -1,0 +1,4 @@
+//! One opened trace: its sources, its reader thread, and the rows it prepares.
+
+pub mod handle;
+pub mod view;

@@ -1,0 +1,379 @@
+//! What a screen asks of the session and what it gets: rows that are ready to draw.
+//!
+//! A request names a window of rows; the answer holds just those, prepared between two batches of events. The
+//! newest request wins. Text in an answer is already safe for the terminal (control characters escaped).
+
+use std::sync::Arc;
+
+/// How calls are put together in the tree.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default)]
+pub enum Grouping {
+    /// Process, thread, call site, call, nested call.
+    #[default]
+    Thread,
+    /// Process, stream, call site, call, nested call.
+    Stream,
+    /// Device, call site, call, nested call.
+    Device,
+    /// Call site, call, nested call; all threads together.
+    CallSite,
+    /// One row for each function.
+    Flat,
+    /// Function, then who called it, up to the thread.
+    Inverted,
+}
+
+/// A column of the calls screen. Total and self are sums of nanoseconds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[allow(missing_docs, reason = "the names say it")]
+pub enum Column {
+    Name,
+    Total,
+    SelfTime,
+    Count,
+    Failed,
+    Min,
+    Average,
+    P50,
+    P99,
+    Max,
+    Share,
+}
+
+/// Identity of a tree node: the same for the same path of names, whatever the sort, the time or the run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct NodeKey(pub u64);
+
+/// Which nodes show their children.
+#[derive(Clone, Debug, PartialEq, Eq, Default)]
+pub struct Folds {
+    /// Nodes above this depth are open unless listed in `flipped`; 0: all folded.
+    pub open_depth: u16,
+    /// Nodes that are the other way round.
+    pub flipped: std::collections::BTreeSet<NodeKey>,
+}
+
+/// Rows of the calls screen.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CallsRequest {
+    /// How calls are put together.
+    pub grouping: Grouping,
+    /// Sort column, and whether the largest comes first.
+    pub sort: (Column, bool),
+    /// Which nodes are open.
+    pub folds: Arc<Folds>,
+    /// The cursor's node: its row comes back, and the window moves so that it is inside.
+    pub cursor: Option<NodeKey>,
+    /// First row wanted.
+    pub first: usize,
+    /// Rows wanted.
+    pub rows: usize,
+}
+
+/// Where a window of events lies.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum EventsAt {
+    /// From this row on.
+    Row(u64),
+    /// From the first event that starts at or after this time, ns since the trace began.
+    Time(u64),
+    /// The newest.
+    End,
+}
+
+/// Rows of the events screen.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct EventsRequest {
+    /// Only the events behind this node of the calls tree under this grouping.
+    pub node: Option<(Grouping, NodeKey)>,
+    /// Where the window lies.
+    pub at: EventsAt,
+    /// Rows wanted.
+    pub rows: usize,
+}
+
+/// Lines of the child's output.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct OutputRequest {
+    /// First line wanted; `u64::MAX` for the newest.
+    pub first: u64,
+    /// Lines wanted.
+    pub rows: usize,
+}
+
+/// What a screen wants to show.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum View {
+    /// The overview; as many entries in its lists as fit this many rows and columns.
+    Overview {
+        /// Rows of the body.
+        rows: u16,
+        /// Columns of the body.
+        columns: u16,
+    },
+    /// The calls screen.
+    Calls(CallsRequest),
+    /// The events screen.
+    Events(EventsRequest),
+    /// The output screen.
+    Output(OutputRequest),
+}
+
+/// A request.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ViewRequest {
+    /// Comes back with the answer; the newest wins.
+    pub id: u64,
+    /// What is wanted.
+    pub view: View,
+}
+
+/// How the trace stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub enum Phase {
+    /// Being read for the first time; the share that is read, in thousandths.
+    Opening(u16),
+    /// A process is writing it.
+    Live,
+    /// Complete.
+    #[default]
+    Ended,
+}
+
+/// The title line, with every answer.
+#[derive(Clone, Debug, PartialEq, Eq, Default)]
+pub struct Status {
+    /// Program and process id, or the file's name.
+    pub name: String,
+    /// How the trace stands.
+    pub phase: Phase,
+    /// From the first event to the newest (live: to now), ns.
+    pub elapsed_ns: u64,
+    /// Calls in the last second; `None` when not live.
+    pub calls_per_second: Option<u64>,
+    /// Calls so far.
+    pub calls: u64,
+    /// Calls that the hook could not record.
+    pub lost: u64,
+    /// Bytes or files that could not be read, in one line.
+    pub damage: Option<String>,
+    /// The child's exit, once it has ended: status as the shell counts it.
+    pub exit: Option<i32>,
+}
+
+/// A row of the calls screen.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CallRow {
+    /// Identity.
+    pub key: NodeKey,
+    /// Depth in the tree, 0 for the roots.
+    pub depth: u16,
+    /// What stands in the name column.
+    pub label: String,
+    /// What kind of node it is.
+    pub kind: NodeKind,
+    /// `None`: a leaf. Else whether it is open.
+    pub open: Option<bool>,
+    /// Calls, failed ones included.
+    pub count: u64,
+    /// Calls that returned an error.
+    pub failed: u64,
+    /// Calls that have begun and not ended.
+    pub running: u64,
+    /// Sum of durations, ns.
+    pub total_ns: u64,
+    /// Sum of durations less nested calls, ns.
+    pub self_ns: u64,
+    /// Shortest, ns; `None` when no duration was recorded.
+    pub min_ns: Option<u64>,
+    /// Longest, ns.
+    pub max_ns: Option<u64>,
+    /// Median, ns, within the histogram's error.
+    pub p50_ns: Option<u64>,
+    /// 99th percentile, ns, within the histogram's error.
+    pub p99_ns: Option<u64>,
+    /// Total as a share of all calls' total, thousandths.
+    pub share: u16,
+}
+
+/// What a node stands for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[allow(missing_docs, reason = "the names say it")]
+pub enum NodeKind {
+    Process,
+    Thread,
+    Stream,
+    Device,
+    Site,
+    Runtime,
+    Driver,
+}
+
+/// Rows of the calls screen.
+#[derive(Clone, Debug, PartialEq, Eq, Default)]
+pub struct CallsRows {
+    /// Rows in all.
+    pub total: usize,
+    /// Number of the first row here.
+    pub first: usize,
+    /// Row of the cursor's node, if it is still there.
+    pub cursor: Option<usize>,
+    /// The rows.
+    pub rows: Vec<CallRow>,
+    /// Half-width of the percentiles' error, per cent.
+    pub quantile_error_pct: u8,
+}
+
+/// How an event ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Outcome {
+    /// It succeeded, or returns no status.
+    Done,
+    /// It returned an error.
+    Failed,
+    /// It has begun and not ended.
+    Running,
+    /// Only its beginning was seen.
+    EntryOnly,
+}
+
+/// A row of the events screen.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct EventRow {
+    /// Start, ns since the trace began.
+    pub start_ns: u64,
+    /// Duration; `None` if it was not seen.
+    pub duration_ns: Option<u64>,
+    /// Process id.
+    pub pid: u32,
+    /// Thread id.
+    pub thread: u32,
+    /// Thread name.
+    pub thread_name: String,
+    /// Nesting, 0 for calls made by the program.
+    pub depth: u8,
+    /// Function.
+    pub name: String,
+    /// Arguments as text, `ptr=0x7f.. bytes=64 MiB`.
+    pub arguments: String,
+    /// Result as text, empty for success.
+    pub result: String,
+    /// Call site as text.
+    pub site: String,
+    /// How it ended.
+    pub outcome: Outcome,
+}
+
+/// Rows of the events screen, by start.
+#[derive(Clone, Debug, PartialEq, Eq, Default)]
+pub struct EventsRows {
+    /// Events in all.
+    pub total: u64,
+    /// Number of the first row here.
+    pub first: u64,
+    /// The rows.
+    pub rows: Vec<EventRow>,
+}
+
+/// What is known of one process, for the overview.
+#[derive(Clone, Debug, PartialEq, Eq, Default)]
+pub struct ProcessRow {
+    /// Process id.
+    pub pid: u32,
+    /// Program's file name.
+    pub program: String,
+    /// Host.
+    pub host: String,
+    /// Calls recorded.
+    pub calls: u64,
+    /// Calls lost.
+    pub lost: u64,
+    /// Whether it still runs.
+    pub alive: bool,
+    /// Why recording stopped early, if it did.
+    pub trouble: Option<String>,
+}
+
+/// A function in the overview's "time goes to".
+#[derive(Clone, Debug, PartialEq, Eq, Default)]
+pub struct TopRow {
+    /// Nesting under the row before it.
+    pub depth: u16,
+    /// Function.
+    pub name: String,
+    /// Sum of durations, ns.
+    pub total_ns: u64,
+    /// Total as a share of the summed duration of all outermost calls, thousandths.
+    pub total_share: u16,
+    /// Likewise, without nested calls.
+    pub self_share: u16,
+    /// Calls.
+    pub count: u64,
+}
+
+/// The overview.
+#[derive(Clone, Debug, PartialEq, Eq, Default)]
+pub struct Overview {
+    /// Processes with the hook, the busiest first, as many as asked for.
+    pub processes: Vec<ProcessRow>,
+    /// Processes in all.
+    pub process_count: usize,
+    /// What is seen, in words.
+    pub sees: Vec<String>,
+    /// What is not, each with the reason and what to do.
+    pub not: Vec<String>,
+    /// Calls a second over the last minute (live) or over the whole trace, oldest first.
+    pub calls_history: Vec<u32>,
+    /// ns that one entry of the history covers.
+    pub history_step_ns: u64,
+    /// Functions by total.
+    pub top: Vec<TopRow>,
+    /// Functions beyond `top`, and their share, thousandths.
+    pub rest: (usize, u16),
+    /// Calls that failed.
+    pub failed: u64,
+    /// The function that failed most, with its most frequent error.
+    pub worst_failure: Option<String>,
+    /// The longest call now running: function, thread, ns so far.
+    pub running: Option<(String, String, u64)>,
+    /// Why nothing is to be seen, once nothing has come for three seconds.
+    pub silence: Option<String>,
+    /// Where the recording is written.
+    pub recording: Option<String>,
+}
+
+/// Lines of the output screen.
+#[derive(Clone, Debug, PartialEq, Eq, Default)]
+pub struct OutputRows {
+    /// Lines in all.
+    pub total: u64,
+    /// Number of the first line here.
+    pub first: u64,
+    /// Lines, and whether each came from stderr.
+    pub lines: Vec<(bool, String)>,
+    /// Why there is none.
+    pub why_empty: Option<String>,
+}
+
+/// The rows of an answer.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[allow(missing_docs, reason = "one for each view")]
+pub enum Body {
+    Overview(Overview),
+    Calls(CallsRows),
+    Events(EventsRows),
+    Output(OutputRows),
+}
+
+/// An answer.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Answer {
+    /// The request's.
+    pub id: u64,
+    /// Grows with every change of the trace.
+    pub epoch: u64,
+    /// The title line.
+    pub status: Status,
+    /// The rows.
+    pub body: Body,
+}

@@ -1,0 +1,180 @@
+//! The functions of the CUDA runtime and driver API, generated from `functions.txt`.
+//!
+//! Per function: how many bytes of stack its arguments take (the trampoline copies them), which of them are
+//! recorded, from which register or stack word, and where in the record they go.
+
+/// The API a function belongs to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[repr(u8)]
+pub enum Layer {
+    /// `cuda*`, from libcudart.
+    Runtime = 0,
+    /// `cu*`, from libcuda.
+    Driver = 1,
+}
+
+/// What a function returns.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Returns {
+    /// A `cudaError_t` or `CUresult`: zero is success.
+    Status,
+    /// Something else, or nothing.
+    Other,
+}
+
+/// How an argument is read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u8)]
+pub enum Access {
+    /// The low 4 bytes of the word.
+    Value4 = 0,
+    /// The word.
+    Value8 = 1,
+    /// 4 bytes at `field` bytes past the address in the word, after success.
+    Pointee4 = 2,
+    /// 8 bytes at `field` bytes past the address in the word, after success.
+    Pointee8 = 3,
+    /// The word is the address of a C string: its id, 4 bytes.
+    Text = 4,
+    /// The address in the word holds the address of a C string: its id, 4 bytes, after success.
+    PointeeText = 5,
+}
+
+/// One step of reading a call's arguments into its record.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Op {
+    /// Which word of the trampoline's frame: 0 to 5 integer registers in order, 8 and up stack words.
+    pub word: u8,
+    /// How it is read.
+    pub access: Access,
+    /// Bytes past the address, for the accesses that follow one.
+    pub field: u16,
+    /// Byte of the record that it goes to.
+    pub at: u16,
+}
+
+/// A function.
+#[derive(Clone, Copy, Debug)]
+pub struct Function {
+    /// Exported name, suffixes included.
+    pub name: &'static str,
+    /// Runtime or driver.
+    pub layer: Layer,
+    /// First and last libcudart major with this signature; `(0, u8::MAX)` for all.
+    pub majors: (u8, u8),
+    /// False: the signature is not known, the call can only be counted.
+    pub known: bool,
+    /// What it returns.
+    pub returns: Returns,
+    /// Bytes of arguments on the stack.
+    pub stack_bytes: u16,
+    /// Extra slots that its arguments take.
+    pub extra: u8,
+    /// How its arguments are read.
+    pub ops: &'static [Op],
+    /// Its definition text, see [`crate::definition`].
+    pub signature: &'static str,
+}
+
+include!(concat!(env!("OUT_DIR"), "/functions.rs"));
+
+/// Index range of the functions with this name, one for each group of majors; empty if there is none.
+#[must_use]
+pub fn named(name: &[u8]) -> core::ops::Range<usize> {
+    let start = FUNCTIONS.partition_point(|function| function.name.as_bytes() < name);
+    let count = FUNCTIONS.iter().skip(start).take_while(|function| function.name.as_bytes() == name).count();
+    start..start.saturating_add(count)
+}
+
+/// Index of the function with this name for this libcudart major (any, for the driver).
+#[must_use]
+pub fn find(name: &[u8], major: u8) -> Option<usize> {
+    named(name).find(|&index| {
+        FUNCTIONS.get(index).is_some_and(|function| function.majors.0 <= major && major <= function.majors.1)
+    })
+}
+
+/// The symbol that `cuGetProcAddress(base, version)` with default flags selects, if it is not `base` itself.
+#[must_use]
+pub fn selected_symbol(base: &[u8], version: u32) -> Option<&'static str> {
+    let start = SELECTIONS.partition_point(|&(name, ..)| name.as_bytes() < base);
+    SELECTIONS
+        .iter()
+        .skip(start)
+        .take_while(|&&(name, ..)| name.as_bytes() == base)
+        .filter(|&&(_, since, _)| since <= version)
+        .last()
+        .map(|&(_, _, symbol)| symbol)
+}
+
+#[cfg(test)]
+mod tests {
+    extern crate std;
+    use super::*;
+
+    #[test]
+    fn names_are_sorted_and_majors_disjoint() {
+        for pair in FUNCTIONS.windows(2) {
+            assert!(
+                pair[0].name < pair[1].name || (pair[0].name == pair[1].name && pair[0].majors.1 < pair[1].majors.0),
+                "{} before {}",
+                pair[0].name,
+                pair[1].name
+            );
+        }
+        for pair in SELECTIONS.windows(2) {
+            assert!((pair[0].0, pair[0].1) < (pair[1].0, pair[1].1), "{pair:?}");
+        }
+        assert!(FUNCTIONS.len() < usize::from(crate::definition::API_DYNAMIC));
+    }
+
+    #[test]
+    fn stack_bytes_that_were_measured() {
+        let bytes = |name: &str| FUNCTIONS[find(name.as_bytes(), 13).unwrap()].stack_bytes;
+        assert_eq!(bytes("cuLaunchKernel"), 40);
+        assert_eq!(bytes("cudaLaunchKernel"), 16);
+        assert_eq!(bytes("__cudaLaunchKernel"), 16);
+        assert_eq!(bytes("cudaMemset3D"), 56);
+        assert_eq!(bytes("cudaMemcpyAsync"), 0);
+    }
+
+    #[test]
+    fn prefetch_differs_between_majors() {
+        let old = &FUNCTIONS[find(b"cudaMemPrefetchAsync", 12).unwrap()];
+        let new = &FUNCTIONS[find(b"cudaMemPrefetchAsync", 13).unwrap()];
+        assert!(old.signature.contains("device:dev@"), "{}", old.signature);
+        assert!(new.signature.contains("location:loc@"), "{}", new.signature);
+        // v12: rdx device, rcx stream. v13: rdx location, ecx flags, r8 stream.
+        assert!(old.ops.iter().any(|op| op.word == 3 && op.access == Access::Value8));
+        assert!(new.ops.iter().any(|op| op.word == 4 && op.access == Access::Value8));
+    }
+
+    #[test]
+    fn arguments_do_not_overlap() {
+        for function in FUNCTIONS {
+            let mut cells = std::collections::BTreeSet::new();
+            for op in function.ops {
+                let width = match op.access {
+                    Access::Value8 | Access::Pointee8 => 8,
+                    _ => 4,
+                };
+                let at = usize::from(op.at);
+                assert!(at >= crate::record::ARGUMENTS_AT, "{}", function.name);
+                assert!(at + width <= (1 + usize::from(function.extra)) * 48, "{}", function.name);
+                for cell in (at..at + width).step_by(4) {
+                    assert!(cells.insert(cell), "{} at {cell}", function.name);
+                }
+                assert!(op.word < 6 || op.word >= 8);
+            }
+        }
+    }
+
+    #[test]
+    fn versions_select_symbols() {
+        assert_eq!(selected_symbol(b"cuMemAlloc", 12000), Some("cuMemAlloc_v2"));
+        assert_eq!(selected_symbol(b"cuMemAdvise", 11000), Some("cuMemAdvise"));
+        assert_eq!(selected_symbol(b"cuMemAdvise", 13000), Some("cuMemAdvise_v2"));
+        assert_eq!(selected_symbol(b"cuGetProcAddress", 12000), Some("cuGetProcAddress_v2"));
+        assert_eq!(selected_symbol(b"cuNoSuchThing", 12000), None);
+    }
+}
