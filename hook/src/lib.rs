@@ -1,0 +1,49 @@
+//! The preload library: records every CUDA call of the program it is loaded into.
+//!
+//! It is a guest in other people's programs. It never panics, blocks, allocates on the recording path, writes
+//! to the terminal, or changes a result, errno or an out-parameter; when anything of its own fails it stops
+//! recording, counts what is lost, and the program runs on. Nothing is created before the first CUDA call.
+//!
+//! The way of a call: an exported name or a swapped function pointer leads to a stub, the stub to the
+//! trampoline ([`arch`]), which takes the time, calls the real function and takes the time again;
+//! [`record`] then writes one record into the thread's chunk. Everything that happens once (finding the real
+//! function, creating the file, mapping a chunk, describing a function or module) is off that path, behind
+//! [`enter`].
+
+#![cfg_attr(panic = "abort", no_std)]
+#![cfg(all(target_os = "linux", target_arch = "x86_64"))]
+
+#[cfg(not(panic = "abort"))]
+extern crate core;
+
+mod arch;
+mod chunks;
+mod clock;
+mod config;
+mod definitions;
+mod desks;
+mod elf;
+mod enter;
+mod exports;
+mod file;
+mod interpose;
+mod kernels;
+mod loader;
+mod modules;
+mod procaddress;
+mod process;
+mod record;
+mod sites;
+mod slots;
+mod sys;
+mod text;
+mod thread;
+
+#[cfg(panic = "abort")]
+#[panic_handler]
+fn panic(_: &core::panic::PanicInfo) -> ! {
+    // Not reachable: nothing here panics. Ending the program would harm it more than a thread that waits.
+    loop {
+        sys::pause();
+    }
+}

@@ -4,25 +4,27 @@
 //! records. When a thread ends, another may go on in its chunk after a [`crate::record::KIND_THREAD`] record,
 //! so that many short threads do not eat the disk. A chunk that was claimed but never begun has no magic:
 //! a reader goes on at the next [`crate::header::CHUNK_UNIT`].
+//!
+//! Calls that have begun and not ended lie elsewhere, in chunks of desks: each thread that records has one
+//! [`Desk`] until it ends.
 
 use crate::clock::ClockTriple;
-use crate::record::SLOT_BYTES;
 
 /// First bytes of a chunk header; written last.
 pub const MAGIC: u32 = 0x4b43_4d55;
 /// Bytes of the chunk header; the first slot follows.
-pub const HEADER_BYTES: usize = 576;
-/// Depth of calls that the in-flight area can show; deeper ones are recorded when they end, as all are.
-pub const IN_FLIGHT: usize = 8;
+pub const HEADER_BYTES: usize = 128;
 
 /// `kind`: records of one thread at a time.
 pub const KIND_EVENTS: u16 = 1;
 /// `kind`: definitions of the whole process.
 pub const KIND_DEFINITIONS: u16 = 2;
+/// `kind`: desks, from [`DESKS_AT`] on; no records.
+pub const KIND_DESKS: u16 = 3;
 
 /// `state`: records may still be appended.
 pub const STATE_OPEN: u16 = 1;
-/// `state`: complete; `sealed`, `first_ticks`, `last_ticks` and `checksum` hold.
+/// `state`: complete; `sealed`, `last_ticks` and `checksum` hold.
 pub const STATE_SEALED: u16 = 2;
 
 /// Header of a chunk.
@@ -51,33 +53,58 @@ pub struct ChunkHeader {
     pub opened: ClockTriple,
     /// Taken when the chunk was sealed.
     pub sealed: ClockTriple,
-    /// Smallest start among the records, ticks.
+    /// No call among the records started earlier, ticks.
     pub first_ticks: u64,
-    /// Largest end among the records, ticks.
+    /// No call among the records ended later, ticks.
     pub last_ticks: u64,
     /// [`crate::checksum::of_slots`] over the committed slots.
     pub checksum: u64,
     /// Live: events this thread could not record while it held this chunk.
     pub lost: u64,
-    /// Live: slots that are complete, from the first.
+    /// Live: where the complete slots end, bytes from the beginning of the chunk; at least [`HEADER_BYTES`].
     pub committed: u32,
     /// Zero.
-    pub reserved0: u32,
-    /// Zero.
-    pub reserved: [u64; 9],
-    /// Live: calls that have begun and not ended, the outermost first; see [`InFlight`].
-    pub in_flight: [InFlight; IN_FLIGHT],
+    pub reserved: [u32; 3],
 }
 
 const _: () = assert!(size_of::<ChunkHeader>() == HEADER_BYTES);
-const _: () = assert!(HEADER_BYTES % SLOT_BYTES == 0);
 
-/// A call that has begun. `head` is written last on entry and zeroed first on exit; when a thread moves on
-/// to a new chunk, its open calls move along.
+/// Calls of one thread that can be shown while they are open; deeper ones are recorded when they end, as all
+/// are.
+pub const DESK_CALLS: usize = 15;
+/// Where the first desk of a chunk of desks lies; the others follow without gap.
+pub const DESKS_AT: usize = 1024;
+/// Bytes of a desk.
+pub const DESK_BYTES: usize = 1024;
+
+/// A thread's open calls, the outermost first. Its first 64 bytes have the layout of an [`OpenCall`], since
+/// the hook looks at the call before the one that begins.
+#[derive(Clone, Copy, Debug)]
+#[cfg_attr(feature = "zerocopy", derive(zerocopy::FromBytes, zerocopy::IntoBytes, zerocopy::Immutable, zerocopy::KnownLayout))]
+#[repr(C)]
+pub struct Desk {
+    /// Live: the thread, zero when the desk is free.
+    pub thread: u32,
+    /// Zero.
+    pub reserved0: u32,
+    /// Zero.
+    pub reserved1: [u64; 5],
+    /// All ones: above every frame.
+    pub no_frame: u64,
+    /// Zero.
+    pub reserved2: u64,
+    /// Live: the calls.
+    pub calls: [OpenCall; DESK_CALLS],
+}
+
+const _: () = assert!(size_of::<Desk>() == DESK_BYTES);
+
+/// A call that has begun. `head` is written last on entry and zeroed on exit after the call's record is
+/// committed, so a reader drops an entry whose record (same start, same api) it has.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[cfg_attr(feature = "zerocopy", derive(zerocopy::FromBytes, zerocopy::IntoBytes, zerocopy::Immutable, zerocopy::KnownLayout))]
 #[repr(C)]
-pub struct InFlight {
+pub struct OpenCall {
     /// Zero: free. Else api + 1.
     pub head: u64,
     /// Start, ticks.
@@ -86,12 +113,10 @@ pub struct InFlight {
     pub site: u64,
     /// The first three integer argument registers as they were.
     pub registers: [u64; 3],
+    /// The hook's own: the call's frame.
+    pub frame: u64,
+    /// The call's depth, shifted to where [`crate::record::pack_site`] puts it.
+    pub depth: u64,
 }
 
-const _: () = assert!(size_of::<InFlight>() == SLOT_BYTES);
-
-/// Slots that fit a chunk of `bytes`.
-#[must_use]
-pub const fn capacity(bytes: u32) -> u32 {
-    bytes.saturating_sub(HEADER_BYTES as u32) / SLOT_BYTES as u32
-}
+const _: () = assert!(size_of::<OpenCall>() == 64);

@@ -40,6 +40,13 @@ pub enum Access {
     PointeeText = 5,
 }
 
+impl Access {
+    /// Bit of the values: 8 bytes, not 4. Says nothing of text.
+    pub const WIDE: u8 = 1;
+    /// Bit of the values: an address is followed. Says nothing of text.
+    pub const POINTEE: u8 = 2;
+}
+
 /// One step of reading a call's arguments into its record.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Op {

@@ -1,0 +1,44 @@
+//! Writes the exported stubs: one naked function for each name of the table, which loads the number of its
+//! slot and jumps to the trampoline.
+
+use std::fmt::Write as _;
+use std::{env, fs, path::Path};
+use umtui_wire::table::FUNCTIONS;
+
+/// Kernel launches compiled by nvcc 12 and later go through `__cudaLaunchKernel`; the rest of the `__cuda*`
+/// family runs in static constructors of every library with kernels, where recording would create files for
+/// programs that never use CUDA. `cudbg*` is the debugger's own way in.
+fn is_exported(name: &str) -> bool {
+    (!name.starts_with("__") || name.starts_with("__cudaLaunchKernel")) && !name.starts_with("cudbg")
+}
+
+fn main() {
+    let mut stubs = String::new();
+    let mut firsts = String::new();
+    let mut count = 0;
+    let mut last = "";
+    for (index, function) in FUNCTIONS.iter().enumerate() {
+        if function.name == last || !is_exported(function.name) {
+            continue;
+        }
+        last = function.name;
+        writeln!(stubs, "export!({}, {count});", function.name).expect("a string takes all");
+        write!(firsts, "{index}, ").expect("a string takes all");
+        count += 1;
+    }
+    let text = format!(
+        "{stubs}\n/// Exported names.\npub const COUNT: usize = {count};\n\n\
+         /// For each exported name, the first of its functions in the table.\n\
+         pub static FIRST: [u16; COUNT] = [{firsts}];\n"
+    );
+    let out = env::var_os("OUT_DIR").expect("cargo sets OUT_DIR");
+    fs::write(Path::new(&out).join("exports.rs"), text).expect("OUT_DIR can be written");
+    // Once in, always in: threads may be inside the trampoline, and function pointers to it may be kept.
+    println!("cargo:rustc-cdylib-link-arg=-Wl,-z,nodelete");
+    println!("cargo:rustc-cdylib-link-arg=-Wl,-z,now");
+    println!("cargo:rustc-cdylib-link-arg=-Wl,-Bsymbolic");
+    println!("cargo:rustc-cdylib-link-arg=-nostartfiles");
+    // Before glibc 2.34 dlvsym lives there; since then the file is an empty shell that every system keeps.
+    println!("cargo:rustc-cdylib-link-arg=-Wl,--no-as-needed,-l:libdl.so.2");
+    println!("cargo:rerun-if-changed=build.rs");
+}

@@ -1,0 +1,125 @@
+//! The clock of the trace: the processor's tick counter where the kernel itself keeps time by it, else
+//! `CLOCK_MONOTONIC`.
+
+use core::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use umtui_wire::clock::{CLOCK_MONOTONIC, CLOCK_TSC, ClockTriple};
+
+use crate::{arch, sys};
+
+/// How often a thread that makes calls writes down a fresh clock reading, ns.
+const REFRESH_NS: u64 = 50_000_000;
+/// How long the tick rate is measured when the recorder has not handed one over, ns.
+const CALIBRATION_NS: u64 = 2_000_000;
+
+/// Whether the trampoline's own tick readings are the trace's clock.
+pub static BY_TICKS: AtomicBool = AtomicBool::new(false);
+static REFRESH_TICKS: AtomicU64 = AtomicU64::new(REFRESH_NS);
+
+/// Which clock is asked for.
+#[derive(Clone, Copy)]
+pub enum Wanted {
+    /// The quickest that can be trusted.
+    Best,
+    /// The tick counter.
+    Ticks,
+    /// `CLOCK_MONOTONIC`.
+    Monotonic,
+}
+
+/// What the header says of the clock.
+pub struct Clock {
+    /// `CLOCK_*`.
+    pub kind: u32,
+    /// Ticks a second.
+    pub ticks_per_second: u64,
+    /// Half-width of the rate's error, parts per billion.
+    pub error_ppb: u32,
+}
+
+/// Now, in ticks.
+pub extern "C" fn now() -> u64 {
+    if BY_TICKS.load(Ordering::Relaxed) { arch::ticks() } else { monotonic() }
+}
+
+/// See [`BY_TICKS`].
+pub fn by_ticks() -> bool {
+    BY_TICKS.load(Ordering::Relaxed)
+}
+
+/// Ticks between two clock readings of a thread.
+pub fn refresh_ticks() -> u64 {
+    REFRESH_TICKS.load(Ordering::Relaxed)
+}
+
+fn monotonic() -> u64 {
+    let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
+    // SAFETY: the structure is ours; the C library's form costs no system call.
+    unsafe { libc::clock_gettime(libc::CLOCK_MONOTONIC, &mut time) };
+    (time.tv_sec as u64).wrapping_mul(1_000_000_000).wrapping_add(time.tv_nsec as u64)
+}
+
+/// The three clocks read close together: of a few tries, the narrowest.
+pub fn triple() -> ClockTriple {
+    let mut best = ClockTriple::default();
+    let mut width = u64::MAX;
+    for _ in 0..4 {
+        let before = now();
+        let monotonic_ns = monotonic();
+        let after = now();
+        let tried = after.wrapping_sub(before);
+        if tried < width {
+            width = tried;
+            best.monotonic_ns = monotonic_ns;
+            best.ticks = before.wrapping_add(tried / 2);
+        }
+    }
+    let apart = monotonic().wrapping_sub(best.monotonic_ns);
+    best.realtime_ns = sys::clock_ns(libc::CLOCK_REALTIME).wrapping_sub(apart);
+    best
+}
+
+/// Chooses the clock, with the rate that the recorder measured if there is one.
+///
+/// `wanted` overrules the choice: tools that emulate the processor hide that its counter is invariant.
+pub fn choose(handed: Option<u64>, wanted: Wanted) -> Clock {
+    let by_ticks = match wanted {
+        Wanted::Best => arch::ticks_are_invariant() && kernel_uses_ticks(),
+        Wanted::Ticks => true,
+        Wanted::Monotonic => false,
+    };
+    if !by_ticks {
+        return Clock { kind: CLOCK_MONOTONIC, ticks_per_second: 1_000_000_000, error_ppb: 0 };
+    }
+    BY_TICKS.store(true, Ordering::Relaxed);
+    let (ticks_per_second, error_ppb) = match handed {
+        Some(rate) => (rate, 2_000),
+        None => measure(),
+    };
+    let refresh = (u128::from(ticks_per_second).wrapping_mul(u128::from(REFRESH_NS)) / 1_000_000_000) as u64;
+    REFRESH_TICKS.store(refresh, Ordering::Relaxed);
+    Clock { kind: CLOCK_TSC, ticks_per_second, error_ppb }
+}
+
+fn measure() -> (u64, u32) {
+    let first = triple();
+    let mut last = triple();
+    while last.monotonic_ns.wrapping_sub(first.monotonic_ns) < CALIBRATION_NS {
+        last = triple();
+    }
+    let ns = last.monotonic_ns.wrapping_sub(first.monotonic_ns).max(1);
+    let ticks = last.ticks.wrapping_sub(first.ticks);
+    let rate = (u128::from(ticks).wrapping_mul(1_000_000_000) / u128::from(ns)) as u64;
+    // Each end is off by some 30 ns.
+    (rate, (60_000_000_000 / ns) as u32)
+}
+
+fn kernel_uses_ticks() -> bool {
+    let fd = sys::open(c"/sys/devices/system/clocksource/clocksource0/current_clocksource", libc::O_RDONLY, 0);
+    if sys::failed(fd) {
+        return false;
+    }
+    let mut name = [0u8; 8];
+    sys::read(fd as i32, &mut name);
+    sys::close(fd as i32);
+    name.starts_with(b"tsc\n")
+}

@@ -1,0 +1,234 @@
+//! What ids and handles in records stand for: strings, functions, modules, kernels, written to chunks of their
+//! own before the first record that uses them.
+//!
+//! One writer at a time, by a lock that is only tried for. Where it cannot be had (a signal has interrupted
+//! its holder), the definition is left out and asked for again the next time.
+
+use core::cell::UnsafeCell;
+use core::ffi::CStr;
+use core::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+use umtui_wire::chunk::{self, ChunkHeader};
+use umtui_wire::definition::{API_DYNAMIC, NO_STRING, TEXT_AT, TEXT_MAX, extra_slots};
+use umtui_wire::header::CHUNK_UNIT;
+use umtui_wire::record::{Head, KIND_API, KIND_KERNEL, KIND_MODULE, KIND_STRING, SLOT_BYTES};
+use umtui_wire::table::{FUNCTIONS, Layer};
+
+use crate::elf::BuildId;
+use crate::sys::TryLock;
+use crate::{chunks, clock, file, sys, text};
+
+/// Longest string that is kept; kernel names of templates reach several thousand bytes.
+const LONGEST: usize = 64 * 1024;
+
+static LOCK: TryLock = TryLock::new();
+
+/// Strings by hash: hash, then id. Looked up without the lock; an entry's hash is stored after its id.
+static HASHES: [AtomicU64; STRINGS] = [const { AtomicU64::new(0) }; STRINGS];
+static IDS: [AtomicU32; STRINGS] = [const { AtomicU32::new(0) }; STRINGS];
+const STRINGS: usize = 32768;
+static NEXT_ID: AtomicU32 = AtomicU32::new(NO_STRING + 1);
+
+/// Functions outside the table that have been given an id: string id of the name, by id.
+static DYNAMIC: [AtomicU32; 1024] = [const { AtomicU32::new(0) }; 1024];
+
+struct Place(UnsafeCell<Writer>);
+// SAFETY: used only by the holder of LOCK.
+unsafe impl Sync for Place {}
+static WRITER: Place = Place(UnsafeCell::new(Writer { chunk: core::ptr::null_mut(), committed: 0 }));
+
+struct Writer {
+    chunk: *mut ChunkHeader,
+    committed: u32,
+}
+
+impl Writer {
+    /// Writes a record of `1 + extra` slots: words 1 to 5, then `text` from byte [`TEXT_AT`] on if there is any.
+    fn put(&mut self, head: Head, words: [u64; 5], text: &[u8], tail: [u64; 6]) -> bool {
+        let bytes = u32::from(head.extra).wrapping_add(1).wrapping_mul(SLOT_BYTES as u32);
+        if self.chunk.is_null() || self.committed.wrapping_add(bytes) > CHUNK_UNIT as u32 {
+            let Some(next) = chunks::open(CHUNK_UNIT, chunk::KIND_DEFINITIONS, sys::thread_id()) else { return false };
+            if !self.chunk.is_null() {
+                // SAFETY: the lock's holder has it alone.
+                unsafe { chunks::seal(self.chunk) };
+            }
+            self.chunk = next;
+            self.committed = chunk::HEADER_BYTES as u32;
+        }
+        // SAFETY: the record lies within the mapped chunk: its slots were counted above, and the text fits
+        // them since `extra` was computed from its length.
+        unsafe {
+            let record = self.chunk.cast::<u8>().add(self.committed as usize);
+            record.cast::<[u64; 5]>().byte_add(8).write(words);
+            if text.is_empty() {
+                if head.extra > 0 {
+                    record.cast::<[u64; 6]>().byte_add(SLOT_BYTES).write(tail);
+                }
+            } else {
+                core::ptr::copy_nonoverlapping(text.as_ptr(), record.add(TEXT_AT), text.len());
+            }
+            AtomicU64::from_ptr(record.cast()).store(head.word(), Ordering::Release);
+            self.committed = self.committed.wrapping_add(bytes);
+            chunks::committed(self.chunk).store(self.committed, Ordering::Release);
+        }
+        true
+    }
+
+    fn text(&mut self, kind: u8, a: u16, b: u32, text: &[u8]) -> bool {
+        let mut offset = 0usize;
+        loop {
+            let rest = text.get(offset..).unwrap_or_default();
+            let part = rest.get(..rest.len().min(TEXT_MAX)).unwrap_or_default();
+            let head = Head { kind, extra: extra_slots(part.len()), a, b };
+            let length = text.len() as u64 | (offset as u64) << 32;
+            if !self.put(head, [length, 0, 0, 0, 0], part, [0; 6]) {
+                return false;
+            }
+            offset = offset.wrapping_add(part.len());
+            if offset >= text.len() {
+                return true;
+            }
+        }
+    }
+}
+
+/// Runs `write` as the only writer; `None` if that cannot be.
+fn with_writer<R>(write: impl FnOnce(&mut Writer) -> R) -> Option<R> {
+    let _held = LOCK.try_for_a_while()?;
+    // SAFETY: the lock is held.
+    Some(write(unsafe { &mut *WRITER.0.get() }))
+}
+
+/// The id of a string, written down if it is new; `NO_STRING` if that failed.
+pub fn string(bytes: &[u8]) -> u32 {
+    let bytes = bytes.get(..bytes.len().min(LONGEST)).unwrap_or_default();
+    if bytes.is_empty() {
+        return NO_STRING;
+    }
+    let hash = text::hash(bytes);
+    match find(hash) {
+        Ok(id) => id,
+        Err(_) => with_writer(|writer| {
+            // Another thread may have been quicker.
+            let place = match find(hash) {
+                Ok(id) => return id,
+                Err(place) => place,
+            };
+            let id = NEXT_ID.fetch_add(1, Ordering::Relaxed);
+            if !writer.text(KIND_STRING, 0, id, bytes) {
+                return NO_STRING;
+            }
+            if let Some((ids, hashes)) = place.and_then(|place| Some((IDS.get(place)?, HASHES.get(place)?))) {
+                ids.store(id, Ordering::Relaxed);
+                hashes.store(hash, Ordering::Release);
+            }
+            id
+        })
+        .unwrap_or(NO_STRING),
+    }
+}
+
+/// The id of a C string.
+///
+/// # Safety
+/// `text` is null or a C string.
+pub unsafe fn c_string(text: *const core::ffi::c_char) -> u32 {
+    if text.is_null() {
+        return NO_STRING;
+    }
+    // SAFETY: as the caller says.
+    string(unsafe { CStr::from_ptr(text) }.to_bytes())
+}
+
+/// The id of the C string at an address that may not be one: read by the kernel, which does not crash.
+#[cold]
+pub fn string_at(address: u64) -> u32 {
+    let mut buffer = [0u8; 256];
+    let read = sys::peek(address, &mut buffer);
+    match buffer.get(..read).and_then(|bytes| bytes.split(|&byte| byte == 0).next()) {
+        Some(text) if text.len() < read => string(text),
+        _ => NO_STRING,
+    }
+}
+
+/// The id of a hash, or the free place for it (`None` when the table is full: such strings are written anew
+/// each time).
+fn find(hash: u64) -> Result<u32, Option<usize>> {
+    let mask = STRINGS.wrapping_sub(1);
+    let mut at = hash as usize & mask;
+    for _ in 0..64 {
+        let Some((hashes, ids)) = HASHES.get(at).zip(IDS.get(at)) else { break };
+        match hashes.load(Ordering::Acquire) {
+            0 => return Err(Some(at)),
+            found if found == hash => return Ok(ids.load(Ordering::Relaxed)),
+            _ => at = at.wrapping_add(1) & mask,
+        }
+    }
+    Err(None)
+}
+
+/// Describes a function of the table, or one that was given an id at run time.
+pub fn api(id: u16) {
+    if id >= API_DYNAMIC {
+        return;
+    }
+    let Some(function) = FUNCTIONS.get(usize::from(id)) else { return };
+    let layer = function.layer as u32;
+    with_writer(|writer| writer.text(KIND_API, id, layer, function.signature.as_bytes()));
+}
+
+/// An id for a function that the table does not know; `None` when there are none left.
+pub fn dynamic_api(name: &[u8]) -> Option<u16> {
+    let hash = text::hash(name) as u32 | 1;
+    let mut index = 0u16;
+    for place in &DYNAMIC {
+        let known = place.load(Ordering::Acquire);
+        if known == hash {
+            return Some(API_DYNAMIC.wrapping_add(index));
+        }
+        if known == 0 && place.compare_exchange(0, hash, Ordering::AcqRel, Ordering::Acquire).is_ok() {
+            let id = API_DYNAMIC.wrapping_add(index);
+            describe_dynamic(id, name);
+            return Some(id);
+        }
+        index = index.wrapping_add(1);
+    }
+    None
+}
+
+fn describe_dynamic(id: u16, name: &[u8]) {
+    let mut signature = text::Path::<256>::new();
+    signature.push(name).push(b"()");
+    let layer = if name.starts_with(b"cuda") { Layer::Runtime } else { Layer::Driver };
+    with_writer(|writer| writer.text(KIND_API, id, layer as u32, signature.as_bytes()));
+}
+
+/// Describes a mapped module.
+pub fn module(path: &[u8], start: u64, end: u64, file_offset: u64, build_id: Option<BuildId>) {
+    let path = string(path);
+    let head = Head { kind: KIND_MODULE, extra: 1, a: 0, b: path };
+    let (id, length) = build_id.unwrap_or(([0; 40], 0));
+    let mut tail = [length as u64, 0, 0, 0, 0, 0];
+    for (word, bytes) in tail.iter_mut().skip(1).zip(id.chunks_exact(8)) {
+        let mut value = [0; 8];
+        value.copy_from_slice(bytes);
+        *word = u64::from_le_bytes(value);
+    }
+    with_writer(|writer| writer.put(head, [start, end, file_offset, clock::now(), 0], b"", tail));
+}
+
+/// Says what a kernel handle stands for from now on.
+pub fn kernel(handle: u64, name: u32) -> bool {
+    let head = Head { kind: KIND_KERNEL, extra: 0, a: 0, b: name };
+    with_writer(|writer| writer.put(head, [handle, clock::now(), 0, 0, 0], b"", [0; 6])).unwrap_or(false)
+}
+
+/// In a child after fork: what the parent wrote down is not in our file.
+pub fn after_fork() {
+    LOCK.reset();
+    for hash in &HASHES {
+        hash.store(0, Ordering::Relaxed);
+    }
+    NEXT_ID.store(NO_STRING.wrapping_add(1), Ordering::Relaxed);
+    with_writer(|writer| *writer = Writer { chunk: core::ptr::null_mut(), committed: 0 });
+    file::forget();
+}

@@ -1,0 +1,228 @@
+//! The beginning of a call that the trampoline's quick path does not know yet: the first call of a process, a
+//! thread, a function or a call site.
+
+use core::ffi::CStr;
+use core::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
+use umtui_wire::chunk::OpenCall;
+use umtui_wire::table::{self, FUNCTIONS, Layer};
+
+use crate::arch::{self, Frame, Trampoline, Verdict};
+use crate::loader::{self, Loaded, Object};
+use crate::slots::{EXPORTED, SLOTS, Slot};
+use crate::thread::{BUSY, Thread};
+use crate::{chunks, clock, definitions, desks, exports, modules, process, record, sites, slots, sys, text};
+
+/// A real function and the table's entry for it.
+pub struct Route {
+    /// Its address.
+    pub real: usize,
+    /// Its api id.
+    pub api: u16,
+}
+
+/// Where the libcudart begins that the exported names lead to; callers of another one go through the pool.
+static PRIMARY: AtomicUsize = AtomicUsize::new(0);
+
+/// Called by the trampoline with all registers kept; says what to do, and leaves the slot in the frame.
+///
+/// # Safety
+/// `frame` is the trampoline's frame, `thread` the calling thread's state.
+pub unsafe extern "C" fn enter(frame: &mut Frame, thread: &mut Thread) -> u64 {
+    let errno = sys::Errno::save();
+    thread.entering = thread.entering.wrapping_add(1);
+    // SAFETY: as the caller says.
+    let verdict = unsafe { decide(frame, thread) };
+    thread.entering = thread.entering.wrapping_sub(1);
+    drop(errno);
+    if matches!(verdict, Verdict::Record) {
+        open(frame, thread);
+    }
+    verdict as u64
+}
+
+/// Whether callers of one exported name have been led to different libraries.
+static SEVERAL: AtomicBool = AtomicBool::new(false);
+
+/// See [`SEVERAL`].
+pub fn serves_several() -> bool {
+    SEVERAL.load(Ordering::Acquire)
+}
+
+/// Whether calls are being recorded.
+pub fn is_recording() -> bool {
+    process::generation() != 0
+}
+
+/// # Safety
+/// As [`enter`].
+unsafe fn decide(frame: &mut Frame, thread: &mut Thread) -> Verdict {
+    loader::prepare();
+    let epoch = sites::epoch();
+    let Some(at_home) = route(frame) else { return Verdict::Missing };
+    // SAFETY: slots are static.
+    let slot = unsafe { &*frame.slot };
+    let unknown = slot.unknown.load(Ordering::Relaxed) != 0;
+    if thread.entering > 1 || thread.busy != 0 || thread.quick_until == BUSY || !process::ready() {
+        // Called by what we call ourselves, or not recording.
+        return Verdict::Pass;
+    }
+    if thread.generation != process::generation() {
+        begin(thread);
+    }
+    modules::describe(frame.site);
+    let api = slot.api.load(Ordering::Acquire);
+    slots::define_once(slot);
+    close_left(frame_address(frame), thread);
+    if unknown {
+        record::entry(thread, api, clock::now(), frame.site, thread.depth());
+        return Verdict::Pass;
+    }
+    if at_home {
+        sites::remember(frame.site, epoch);
+    }
+    Verdict::Record
+}
+
+fn frame_address(frame: &Frame) -> u64 {
+    (&raw const frame.outer_frame) as u64
+}
+
+/// What the trampoline's quick path does itself.
+fn open(frame: &mut Frame, thread: &mut Thread) {
+    let call = thread.open;
+    if call >= thread.desk_end {
+        thread.deeper = thread.deeper.wrapping_add(1);
+        frame.open = core::ptr::null_mut();
+        frame.late_start = clock::now();
+        return;
+    }
+    frame.open = call;
+    let [first, second, third, ..] = frame.registers;
+    // SAFETY: slots are static; the call's place lies on the thread's mapped desk.
+    unsafe {
+        let api = (*frame.slot).api.load(Ordering::Relaxed);
+        thread.open = call.add(1);
+        (*call).frame = frame_address(frame);
+        (*call).site = frame.site;
+        (*call).registers = [first, second, third];
+        (*call).start = clock::now();
+        AtomicU64::from_ptr(&raw mut (*call).head).store(u64::from(api).wrapping_add(1), Ordering::Release);
+    }
+}
+
+/// Makes the thread ready to record.
+fn begin(thread: &mut Thread) {
+    thread.busy = 1;
+    thread.identify();
+    desks::sit_down(thread);
+    if !chunks::begin(thread) {
+        chunks::stand_in(thread);
+    }
+    thread.watch_end();
+    thread.generation = process::generation();
+    thread.busy = 0;
+}
+
+/// Closes calls that were left by longjmp or an exception: their frames lie at or below the caller's. On an
+/// alternate signal stack addresses say nothing, and the open calls are still open.
+fn close_left(address: u64, thread: &mut Thread) {
+    // SAFETY: the thread's desk is mapped; before its first call lies an entry whose frame is above all.
+    let innermost = unsafe { (*thread.open.sub(1)).frame };
+    if address < innermost || sys::on_signal_stack() {
+        return;
+    }
+    // SAFETY: as above.
+    let calls = unsafe { (&raw const (*thread.desk).calls).cast::<OpenCall>() };
+    let mut depth = 0usize;
+    // SAFETY: below `open`, the calls are open.
+    while unsafe { calls.add(depth) } < thread.open.cast_const() && unsafe { (*calls.add(depth)).frame } > address {
+        depth = depth.wrapping_add(1);
+    }
+    record::abandon_from(thread, depth);
+}
+
+/// Sees to it that the frame's slot has a real function. `None`: there is none. False: the slot was chosen for
+/// this caller, whose call site must not be taken for one of the primary library's.
+fn route(frame: &mut Frame) -> Option<bool> {
+    let first = SLOTS.as_ptr() as usize;
+    let index = (frame.slot as usize).wrapping_sub(first) / size_of::<Slot>();
+    if index >= EXPORTED {
+        return Some(true);
+    }
+    let slot = SLOTS.get(index)?;
+    let function = FUNCTIONS.get(usize::from(*exports::FIRST.get(index)?))?;
+    let mut name = text::Path::<128>::new();
+    name.push(function.name.as_bytes());
+    let Route { real, api } = provider(name.as_c_str()?, frame.site as usize)?;
+    if function.layer == Layer::Runtime && !is_primary(real) {
+        if !SEVERAL.swap(true, Ordering::AcqRel) && !is_recording() {
+            arch::use_trampoline(Trampoline::ByClock);
+        }
+        let pooled = slots::pool_slot(real, api)?;
+        frame.slot = SLOTS.get(EXPORTED.wrapping_add(pooled))?;
+        return Some(false);
+    }
+    if slot.real.load(Ordering::Acquire) != real {
+        slots::set_exported(slot, real, api);
+    }
+    Some(true)
+}
+
+/// Whether a runtime function belongs to the libcudart that the exported names lead to. The first one seen is;
+/// when it has been unloaded, the next.
+fn is_primary(real: usize) -> bool {
+    let Some(base) = Object::at(real).map(|object| object.base) else { return false };
+    match PRIMARY.compare_exchange(0, base, Ordering::AcqRel, Ordering::Acquire) {
+        Ok(_) => true,
+        Err(primary) if primary == base => true,
+        Err(primary) if Object::at(primary).is_some() => false,
+        Err(primary) => PRIMARY.compare_exchange(primary, base, Ordering::AcqRel, Ordering::Acquire).is_ok(),
+    }
+}
+
+/// The real function behind an exported name, for a caller: from the library that the caller's object names,
+/// else from the global scope after us, else from whichever is loaded.
+pub fn provider(name: &CStr, caller: usize) -> Option<Route> {
+    let is_runtime = text::is_runtime(name.to_bytes());
+    let prefix: &[u8] = if is_runtime { b"libcudart" } else { b"libcuda.so" };
+    let from = |library: &CStr| {
+        let found = Loaded::find(library)?.symbol(name) as usize;
+        (found != 0).then_some(found)
+    };
+    let named = Object::at(caller).and_then(|object| from(object.needs(prefix)?));
+    let after_us = || {
+        let found = loader::symbol(libc::RTLD_NEXT, name) as usize;
+        (found != 0).then_some(found)
+    };
+    let anywhere = || {
+        let sonames: &[&CStr] = if is_runtime {
+            &[c"libcudart.so.13", c"libcudart.so.12", c"libcudart.so.11.0"]
+        } else {
+            &[c"libcuda.so.1"]
+        };
+        sonames.iter().find_map(|soname| from(soname))
+    };
+    let real = named.or_else(after_us).or_else(anywhere)?;
+    api_of(name.to_bytes(), real).map(|api| Route { real, api })
+}
+
+/// The api id of a name whose real function is at an address: its signature may depend on the libcudart that
+/// the address lies in. Names outside the table get an id if they come from a CUDA library.
+pub fn api_of(name: &[u8], real: usize) -> Option<u16> {
+    let candidates = table::named(name);
+    let object = Object::at(real);
+    match candidates.len() {
+        0 => {
+            let library = object?;
+            let from_cuda = library.name().starts_with(b"libcuda");
+            if from_cuda { definitions::dynamic_api(name) } else { None }
+        }
+        1 => u16::try_from(candidates.start).ok(),
+        _ => {
+            // A libcudart of unknown version: the newest signature would read registers that the call may not
+            // use; reading is harmless, and forwarding does not depend on it.
+            let major = object.and_then(|object| object.runtime_major()).unwrap_or(u8::MAX);
+            table::find(name, major).and_then(|index| u16::try_from(index).ok())
+        }
+    }
+}

@@ -1,0 +1,227 @@
+//! The dynamic loader's real functions, and what they tell of objects and symbols.
+//!
+//! `dlsym`, `dlopen` and `dlclose` are names we export ourselves, so the real ones are found by `dlvsym`,
+//! bound to its oldest version to keep the glibc floor low.
+
+use core::ffi::{CStr, c_char, c_int, c_void};
+use core::sync::atomic::{AtomicUsize, Ordering};
+
+core::arch::global_asm!(".symver umtui_dlvsym, dlvsym@GLIBC_2.2.5");
+
+unsafe extern "C" {
+    fn umtui_dlvsym(handle: *mut c_void, name: *const c_char, version: *const c_char) -> *mut c_void;
+}
+
+type Dlsym = unsafe extern "C" fn(*mut c_void, *const c_char) -> *mut c_void;
+type Dlopen = unsafe extern "C" fn(*const c_char, c_int) -> *mut c_void;
+type Dlclose = unsafe extern "C" fn(*mut c_void) -> c_int;
+type Dladdr1 = unsafe extern "C" fn(*const c_void, *mut libc::Dl_info, *mut *mut c_void, c_int) -> c_int;
+
+/// Address of the real `dlsym`; the trampolines of [`crate::interpose`] jump there.
+pub static DLSYM: AtomicUsize = AtomicUsize::new(0);
+/// Address of the real `dlopen`.
+pub static DLOPEN: AtomicUsize = AtomicUsize::new(0);
+/// Address of the real `dlclose`.
+pub static DLCLOSE: AtomicUsize = AtomicUsize::new(0);
+static DLADDR1: AtomicUsize = AtomicUsize::new(0);
+
+/// Versions under which glibc has these functions on x86-64: since it moved them into libc, and before.
+const VERSIONS: [&CStr; 2] = [c"GLIBC_2.34", c"GLIBC_2.2.5"];
+
+/// Finds the real functions, once.
+pub fn prepare() {
+    for (place, name) in
+        [(&DLSYM, c"dlsym"), (&DLOPEN, c"dlopen"), (&DLCLOSE, c"dlclose"), (&DLADDR1, c"dladdr1")]
+    {
+        if place.load(Ordering::Relaxed) != 0 {
+            continue;
+        }
+        let found = VERSIONS.iter().chain(&[c"GLIBC_2.3.3"]).find_map(|version| {
+            // SAFETY: C strings; RTLD_NEXT from here means after us.
+            let found = unsafe { umtui_dlvsym(libc::RTLD_NEXT, name.as_ptr(), version.as_ptr()) };
+            (!found.is_null()).then_some(found as usize)
+        });
+        place.store(found.unwrap_or(0), Ordering::Release);
+    }
+}
+
+/// The real `dlsym`, called as ourselves: an explicit handle means what it says, `RTLD_NEXT` means after us.
+pub fn symbol(handle: *mut c_void, name: &CStr) -> *mut c_void {
+    let real = DLSYM.load(Ordering::Acquire);
+    if real == 0 {
+        return core::ptr::null_mut();
+    }
+    // SAFETY: the address is dlsym's.
+    unsafe { core::mem::transmute::<usize, Dlsym>(real)(handle, name.as_ptr()) }
+}
+
+/// A function of the C library.
+pub fn own(name: &CStr) -> *mut c_void {
+    symbol(libc::RTLD_DEFAULT, name)
+}
+
+/// A library that is loaded already, by soname or path; released when it goes.
+pub struct Loaded(*mut c_void);
+
+impl Loaded {
+    /// `None` if it is not loaded.
+    pub fn find(name: &CStr) -> Option<Self> {
+        let real = DLOPEN.load(Ordering::Acquire);
+        if real == 0 {
+            return None;
+        }
+        // SAFETY: the address is dlopen's; RTLD_NOLOAD loads nothing.
+        let handle =
+            unsafe { core::mem::transmute::<usize, Dlopen>(real)(name.as_ptr(), libc::RTLD_LAZY | libc::RTLD_NOLOAD) };
+        if handle.is_null() { None } else { Some(Self(handle)) }
+    }
+
+    /// A symbol of the library or of what it depends on; null if there is none.
+    pub fn symbol(&self, name: &CStr) -> *mut c_void {
+        symbol(self.0, name)
+    }
+}
+
+impl Drop for Loaded {
+    fn drop(&mut self) {
+        let real = DLCLOSE.load(Ordering::Acquire);
+        if real != 0 {
+            // SAFETY: the address is dlclose's; the handle was counted up by find().
+            unsafe { core::mem::transmute::<usize, Dlclose>(real)(self.0) };
+        }
+    }
+}
+
+/// The loaded object that an address lies in.
+#[derive(Clone, Copy)]
+pub struct Object {
+    /// Where it begins.
+    pub base: usize,
+    map: *const LinkMap,
+    path: *const c_char,
+}
+
+/// The public head of glibc's `struct link_map` (link.h).
+#[repr(C)]
+struct LinkMap {
+    address: usize,
+    name: *const c_char,
+    dynamic: *const Dynamic,
+}
+
+/// `ElfW(Dyn)`.
+#[repr(C)]
+struct Dynamic {
+    tag: i64,
+    value: usize,
+}
+
+const DT_NULL: i64 = 0;
+const DT_NEEDED: i64 = 1;
+const DT_STRTAB: i64 = 5;
+const DT_SONAME: i64 = 14;
+const RTLD_DL_LINKMAP: c_int = 2;
+
+impl Object {
+    /// The object at an address, if the loader knows one.
+    pub fn at(address: usize) -> Option<Self> {
+        let real = DLADDR1.load(Ordering::Acquire);
+        if real == 0 {
+            return None;
+        }
+        let mut info = core::mem::MaybeUninit::<libc::Dl_info>::zeroed();
+        let mut map: *mut c_void = core::ptr::null_mut();
+        // SAFETY: the address is dladdr1's; both places are ours.
+        let found = unsafe {
+            core::mem::transmute::<usize, Dladdr1>(real)(
+                address as *const c_void,
+                info.as_mut_ptr(),
+                &mut map,
+                RTLD_DL_LINKMAP,
+            )
+        };
+        if found == 0 || map.is_null() {
+            return None;
+        }
+        // SAFETY: it was zeroed, and filled since the call succeeded.
+        let info = unsafe { info.assume_init() };
+        Some(Self { base: info.dli_fbase as usize, map: map.cast(), path: info.dli_fname })
+    }
+
+    /// Its path as the loader knows it.
+    pub fn path(&self) -> &[u8] {
+        if self.path.is_null() {
+            return b"";
+        }
+        // SAFETY: the loader's own string, alive while the object is loaded, and we were called from it.
+        unsafe { CStr::from_ptr(self.path) }.to_bytes()
+    }
+
+    fn entries(&self) -> impl Iterator<Item = (i64, usize)> + use<> {
+        // SAFETY: a link map of the loader; its dynamic section ends with DT_NULL.
+        let mut entry = unsafe { (*self.map).dynamic };
+        core::iter::from_fn(move || {
+            if entry.is_null() {
+                return None;
+            }
+            // SAFETY: not yet past DT_NULL.
+            let Dynamic { tag, value } = *unsafe { &*entry };
+            if tag == DT_NULL {
+                return None;
+            }
+            // SAFETY: DT_NULL is still ahead.
+            entry = unsafe { entry.add(1) };
+            Some((tag, value))
+        })
+    }
+
+    fn string(&self, offset: usize) -> Option<&CStr> {
+        let table = self.entries().find(|&(tag, _)| tag == DT_STRTAB)?.1;
+        // SAFETY: glibc relocates DT_STRTAB to an address; the offset comes from the same section.
+        Some(unsafe { CStr::from_ptr((table as *const c_char).add(offset)) })
+    }
+
+    /// The first library it needs whose name begins so.
+    pub fn needs(&self, prefix: &[u8]) -> Option<&CStr> {
+        self.entries()
+            .filter(|&(tag, _)| tag == DT_NEEDED)
+            .filter_map(|(_, offset)| self.string(offset))
+            .find(|name| crate::text::file_name(name.to_bytes()).starts_with(prefix))
+    }
+
+    /// Its soname, else its file name.
+    pub fn name(&self) -> &[u8] {
+        match self.entries().find(|&(tag, _)| tag == DT_SONAME).and_then(|(_, offset)| self.string(offset)) {
+            Some(name) => name.to_bytes(),
+            None => crate::text::file_name(self.path()),
+        }
+    }
+
+    /// The major version if it is a libcudart: `libcudart.so.12`, `libcudart.so.11.0`, and the hashed names of
+    /// wheels, `libcudart-1b2c3d.so.11.0.221`.
+    pub fn runtime_major(&self) -> Option<u8> {
+        runtime_major(self.name())
+    }
+}
+
+/// See [`Object::runtime_major`].
+pub fn runtime_major(name: &[u8]) -> Option<u8> {
+    let rest = name.strip_prefix(b"libcudart")?;
+    let at = rest.windows(4).position(|window| window == b".so.")?;
+    let digits = rest.get(at.wrapping_add(4)..)?;
+    crate::text::number(digits).and_then(|major| u8::try_from(major).ok())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::runtime_major;
+
+    #[test]
+    fn majors_are_read_from_names() {
+        assert_eq!(runtime_major(b"libcudart.so.13"), Some(13));
+        assert_eq!(runtime_major(b"libcudart.so.11.0"), Some(11));
+        assert_eq!(runtime_major(b"libcudart-d0da41ae.so.11.0.221"), Some(11));
+        assert_eq!(runtime_major(b"libcuda.so.1"), None);
+        assert_eq!(runtime_major(b"libcudart.so"), None);
+    }
+}

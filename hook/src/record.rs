@@ -1,0 +1,322 @@
+//! The end of a call: one record into the thread's chunk.
+
+use core::sync::atomic::{AtomicU64, Ordering, compiler_fence};
+use umtui_wire::chunk::{DESK_CALLS, OpenCall};
+use umtui_wire::record::{
+    DURATION_AT, FLAG_ENTRY, FLAG_LONG, FLAG_NOT_STATUS, Head, KIND_CALL, SLOT_BYTES, pack_site,
+};
+use umtui_wire::table::{Access, Op};
+
+use crate::arch::Frame;
+use crate::slots::{NEVER_QUICK, Slot};
+use crate::thread::{BUSY, Thread};
+use crate::{chunks, clock, definitions, file, kernels, procaddress, process, slots, sys};
+
+/// Bytes of the longest record, and of what may come before it: clock reading, thread's name.
+const LONGEST: usize = 16 * SLOT_BYTES;
+
+/// Called by the trampoline when the real function has returned. Only the usual case is here: nothing is to be
+/// done but to write a record that fits the chunk.
+///
+/// # Safety
+/// `frame` is the trampoline's frame of this call, `thread` the calling thread's state.
+pub unsafe extern "C" fn leave(frame: &mut Frame, end: u64, thread: &mut Thread) {
+    // SAFETY: slots are static; the frame's desk entry and the thread's chunk are mapped, and the chunk has room
+    // for the record's slots. User addresses leave the upper 16 bits of the site free.
+    unsafe {
+        let slot = &*frame.slot;
+        let open = frame.open;
+        let (header, bytes) = (thread.chunk, u32::from(slot.record_bytes.load(Ordering::Relaxed)));
+        let until = thread.quick_until;
+        if thread.generation != process::generation() || end >= until || bytes == u32::from(NEVER_QUICK) {
+            return leave_slowly(frame, end, thread);
+        }
+        let committed = chunks::committed(header);
+        let at = committed.load(Ordering::Relaxed);
+        let next = at.wrapping_add(bytes);
+        let start = (*open).start;
+        let duration = end.wrapping_sub(start);
+        if next > thread.limit || duration >> 32 != 0 {
+            return leave_slowly(frame, end, thread);
+        }
+        thread.quick_until = BUSY;
+        compiler_fence(Ordering::SeqCst);
+        let record = header.cast::<u8>().add(at as usize);
+        let status = frame.result as u32;
+        put(record, 8, start);
+        put(record, 16, frame.site | (*open).depth);
+        put(record, DURATION_AT, duration as u32);
+        for op in slot.ops() {
+            argument(frame, op, status == 0, record);
+        }
+        let head = u64::from(slot.head.load(Ordering::Relaxed)) | u64::from(status) << 32;
+        AtomicU64::from_ptr(record.cast()).store(head, Ordering::Release);
+        committed.store(next, Ordering::Release);
+        compiler_fence(Ordering::SeqCst);
+        thread.quick_until = until;
+        AtomicU64::from_ptr(&raw mut (*open).head).store(0, Ordering::Release);
+        thread.open = open;
+    }
+}
+
+/// # Safety
+/// As [`leave`].
+#[cold]
+#[inline(never)]
+unsafe fn leave_slowly(frame: &mut Frame, ticks: u64, thread: &mut Thread) {
+    if thread.generation != process::generation() {
+        // The process was forked, or the thread torn down, inside the call: this side did not begin it.
+        return;
+    }
+    let end = if clock::by_ticks() { ticks } else { clock::now() };
+    // SAFETY: slots are static.
+    let slot = unsafe { &*frame.slot };
+    let flags = slot.flags.load(Ordering::Relaxed);
+    if flags & slots::ACTIONS != 0 && frame.result as u32 == 0 {
+        // SAFETY: this call's frame.
+        unsafe { act(frame, thread, flags, slot.api.load(Ordering::Relaxed)) };
+    }
+    let call = Opened::of(frame, thread);
+    // SAFETY: this call's frame.
+    let written = with_chunk(thread, |thread| unsafe { write(frame, slot, flags, &call, end, thread) });
+    if written != Some(true) {
+        lost(thread);
+    }
+    close(frame, thread);
+}
+
+/// When and how deep a call was opened.
+struct Opened {
+    start: u64,
+    depth: u8,
+}
+
+impl Opened {
+    fn of(frame: &Frame, thread: &Thread) -> Self {
+        if frame.open.is_null() {
+            let depth = (DESK_CALLS as u32).wrapping_add(thread.deeper).wrapping_sub(1).min(255);
+            return Self { start: frame.late_start, depth: depth as u8 };
+        }
+        // SAFETY: the thread's desk is mapped.
+        unsafe { Self { start: (*frame.open).start, depth: ((*frame.open).depth >> 48) as u8 } }
+    }
+}
+
+/// The call is no longer open.
+fn close(frame: &Frame, thread: &mut Thread) {
+    if frame.open.is_null() {
+        thread.deeper = thread.deeper.saturating_sub(1);
+        return;
+    }
+    // SAFETY: the thread's desk is mapped.
+    unsafe { AtomicU64::from_ptr(&raw mut (*frame.open).head) }.store(0, Ordering::Release);
+    thread.open = frame.open;
+    thread.deeper = 0;
+}
+
+/// Runs `write` while nobody else may write into the thread's chunk; `None` if somebody is.
+fn with_chunk<R>(thread: &mut Thread, write: impl FnOnce(&mut Thread) -> R) -> Option<R> {
+    if thread.busy != 0 || thread.quick_until == BUSY {
+        return None;
+    }
+    thread.busy = 1;
+    thread.quick_until = 0;
+    compiler_fence(Ordering::SeqCst);
+    let result = write(thread);
+    compiler_fence(Ordering::SeqCst);
+    thread.quick_until = if clock::by_ticks() && thread.has_chunk() { thread.clock_due } else { 0 };
+    thread.busy = 0;
+    Some(result)
+}
+
+/// # Safety
+/// `frame` is the call's.
+unsafe fn write(frame: &Frame, slot: &Slot, flags: u8, call: &Opened, end: u64, thread: &mut Thread) -> bool {
+    let duration = end.wrapping_sub(call.start);
+    let long = duration >> 32 != 0;
+    let extra = slot.extra.load(Ordering::Relaxed).wrapping_add(u8::from(long));
+    let bytes = usize::from(extra).wrapping_add(1).wrapping_mul(SLOT_BYTES);
+    let Some(record) = room(thread, end) else { return false };
+    let status = frame.result as u32;
+    let succeeded = status == 0 || flags & slots::RETURNS_OTHER != 0;
+    let mut call_flags = if flags & slots::RETURNS_OTHER != 0 { FLAG_NOT_STATUS } else { 0 };
+    if long {
+        call_flags |= FLAG_LONG;
+    }
+    // SAFETY: the record's slots lie within the thread's mapped chunk, which has room for them.
+    unsafe {
+        put(record, 8, call.start);
+        put(record, 16, pack_site(frame.site, call.depth, call_flags));
+        put(record, DURATION_AT, duration as u32);
+        for op in slot.ops() {
+            match op.access {
+                Access::Text | Access::PointeeText => {
+                    let word = *frame.words().add(usize::from(op.word));
+                    put(record, usize::from(op.at), text(op.access, word, succeeded));
+                }
+                _ => argument(frame, op, succeeded, record),
+            }
+        }
+        if long {
+            put(record, bytes.wrapping_sub(8), duration);
+        }
+        let head = Head { kind: KIND_CALL, extra, a: slot.api.load(Ordering::Relaxed), b: status };
+        commit(thread, record, head);
+    }
+    true
+}
+
+/// Where the next record goes, with room for the longest: after a fresh clock reading, in a fresh chunk, or
+/// both, when they are due.
+fn room(thread: &mut Thread, now: u64) -> Option<*mut u8> {
+    if !thread.has_chunk() {
+        return None;
+    }
+    let end = |thread: &Thread| {
+        // SAFETY: the thread's mapped chunk.
+        unsafe { chunks::committed(thread.chunk) }.load(Ordering::Relaxed)
+    };
+    if end(thread).wrapping_add(LONGEST as u32) > thread.limit && !chunks::roll(thread) {
+        return None;
+    }
+    if now >= thread.clock_due {
+        chunks::refresh_clock(thread);
+    }
+    // SAFETY: within the mapped chunk.
+    Some(unsafe { thread.chunk.cast::<u8>().add(end(thread) as usize) })
+}
+
+/// # Safety
+/// The record lies within the thread's mapped chunk, where its complete slots end.
+unsafe fn commit(thread: &mut Thread, record: *mut u8, head: Head) {
+    let slots = u32::from(head.extra).wrapping_add(1);
+    // SAFETY: as the caller says.
+    unsafe {
+        AtomicU64::from_ptr(record.cast()).store(head.word(), Ordering::Release);
+        let committed = chunks::committed(thread.chunk);
+        let end = committed.load(Ordering::Relaxed).wrapping_add(slots.wrapping_mul(SLOT_BYTES as u32));
+        committed.store(end, Ordering::Release);
+    }
+}
+
+/// # Safety
+/// `at` and the value's bytes lie within the record.
+#[inline(always)]
+unsafe fn put<T>(record: *mut u8, at: usize, value: T) {
+    // SAFETY: as the caller says.
+    unsafe { record.add(at).cast::<T>().write_unaligned(value) };
+}
+
+/// Reads one argument into the record.
+///
+/// # Safety
+/// `frame` is the call's, `op` one of its function's, and the record has the slots that function takes.
+#[inline(always)]
+unsafe fn argument(frame: &Frame, op: &Op, succeeded: bool, record: *mut u8) {
+    let at = usize::from(op.at);
+    let access = op.access as u8;
+    // SAFETY: the word is a register or a stack argument that the function has. Pointers are followed only
+    // after success, when the function itself has used them; small addresses are dangling pointers to empty
+    // arrays.
+    unsafe {
+        let mut value = *frame.words().add(usize::from(op.word));
+        if access & Access::POINTEE != 0 {
+            let address = value.wrapping_add(u64::from(op.field));
+            value = match access & Access::WIDE {
+                _ if !succeeded || value < 4096 => 0,
+                0 => u64::from((address as *const u32).read_unaligned()),
+                _ => (address as *const u64).read_unaligned(),
+            };
+        }
+        if access & Access::WIDE != 0 { put(record, at, value) } else { put(record, at, value as u32) }
+    }
+}
+
+/// The id of the string that an argument leads to.
+///
+/// # Safety
+/// As [`argument`].
+unsafe fn text(access: Access, word: u64, succeeded: bool) -> u32 {
+    // SAFETY: as the caller says.
+    unsafe {
+        match access {
+            Access::Text if succeeded => definitions::c_string(word as *const core::ffi::c_char),
+            // A failed call may not have looked at its string.
+            Access::Text => definitions::string_at(word),
+            _ if succeeded && word >= 4096 => definitions::c_string(*(word as *const *const core::ffi::c_char)),
+            _ => 0,
+        }
+    }
+}
+
+/// Counts a call that could not be recorded.
+#[cold]
+pub fn lost(thread: &mut Thread) {
+    if !thread.has_chunk() {
+        file::lost(1);
+        return;
+    }
+    // SAFETY: the thread's own mapped chunk; only this thread writes the count.
+    unsafe {
+        let lost = AtomicU64::from_ptr(&raw mut (*thread.chunk).lost);
+        lost.store(lost.load(Ordering::Relaxed).wrapping_add(1), Ordering::Relaxed);
+    }
+}
+
+/// Records that a call began, where its end will not be seen.
+pub fn entry(thread: &mut Thread, api: u16, start: u64, site: u64, depth: u8) {
+    let written = with_chunk(thread, |thread| {
+        let record = room(thread, start)?;
+        // SAFETY: the chunk has room for the slot.
+        unsafe {
+            put(record, 8, start);
+            put(record, 16, pack_site(site, depth, FLAG_ENTRY));
+            commit(thread, record, Head { kind: KIND_CALL, extra: 0, a: api, b: 0 });
+        }
+        Some(())
+    });
+    if written.flatten().is_none() {
+        lost(thread);
+    }
+}
+
+/// Calls from a depth on were left without returning: records their beginnings.
+pub fn abandon_from(thread: &mut Thread, depth: usize) {
+    // SAFETY: the thread's desk is mapped, and `open` lies within it.
+    unsafe {
+        let calls = (&raw mut (*thread.desk).calls).cast::<OpenCall>();
+        while thread.open > calls.add(depth) {
+            let call = thread.open.sub(1);
+            thread.open = call;
+            let OpenCall { head, start, site, depth, .. } = *call;
+            if let Some(api) = head.checked_sub(1) {
+                entry(thread, api as u16, start, site, (depth >> 48) as u8);
+                AtomicU64::from_ptr(&raw mut (*call).head).store(0, Ordering::Release);
+            }
+        }
+    }
+    thread.deeper = 0;
+}
+
+/// What some calls need done after success.
+///
+/// # Safety
+/// `frame` is the call's.
+#[cold]
+unsafe fn act(frame: &Frame, thread: &mut Thread, flags: u8, api: u16) {
+    let [first, second, ..] = frame.registers;
+    let errno = sys::Errno::save();
+    thread.entering = thread.entering.wrapping_add(1);
+    if flags & slots::ACTION_PROC_ADDRESS != 0 {
+        // SAFETY: the caller's promise.
+        unsafe { procaddress::swap(frame, api) };
+    } else if flags & slots::ACTION_LAUNCH != 0 {
+        kernels::launched(first);
+    } else if flags & slots::ACTION_LAUNCH_EX != 0 {
+        kernels::launched(second);
+    } else {
+        kernels::unloaded();
+    }
+    thread.entering = thread.entering.wrapping_sub(1);
+    drop(errno);
+}

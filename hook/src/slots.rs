@@ -1,0 +1,206 @@
+//! Slots: what the trampoline knows of a function. One for each exported name, then a pool for the function
+//! pointers that a program is handed by `dlsym` and `cuGetProcAddress`.
+
+use core::sync::atomic::{AtomicU8, AtomicU16, AtomicU32, AtomicUsize, Ordering};
+use umtui_wire::definition::API_DYNAMIC;
+use umtui_wire::record::{Head, KIND_CALL, SLOT_BYTES};
+use umtui_wire::table::{Access, FUNCTIONS, Op, Returns};
+
+use crate::{arch, exports, text};
+
+/// Slots of exported names.
+pub const EXPORTED: usize = exports::COUNT;
+/// Slots for function pointers. PyTorch asks for about 1,500.
+pub const POOL: usize = 6144;
+
+/// A function as the trampoline sees it. 32 bytes, since it multiplies by shifting.
+#[repr(C)]
+pub struct Slot {
+    /// The real function; zero until it is known.
+    pub real: AtomicUsize,
+    /// Address of the first [`Op`].
+    ops: AtomicUsize,
+    /// Api id, by which the trace knows the function.
+    pub api: AtomicU16,
+    /// Bytes of arguments on the stack.
+    pub stack_bytes: AtomicU16,
+    /// Ops.
+    ops_count: AtomicU8,
+    /// Extra slots of its record.
+    pub extra: AtomicU8,
+    /// `ACTION_*` and `RETURNS_OTHER`.
+    pub flags: AtomicU8,
+    /// Nonzero: the signature is unknown, the call can only be counted.
+    pub unknown: AtomicU8,
+    /// Bytes of its record, or [`NEVER_QUICK`].
+    pub record_bytes: AtomicU16,
+    /// The recording in whose file the function is described; its low bits.
+    described: AtomicU16,
+    /// Lower half of the head of its record.
+    pub head: AtomicU32,
+}
+
+const _: () = assert!(size_of::<Slot>() == 32);
+
+/// In place of the bytes of a record that always needs the slow way.
+pub const NEVER_QUICK: u16 = u16::MAX;
+/// The result is not a status.
+pub const RETURNS_OTHER: u8 = 1;
+/// After success, swap the function pointer that it found.
+pub const ACTION_PROC_ADDRESS: u8 = 2;
+/// A launch: the kernel's name may have to be asked for; the handle is the first argument.
+pub const ACTION_LAUNCH: u8 = 4;
+/// Likewise, the handle is the second argument.
+pub const ACTION_LAUNCH_EX: u8 = 8;
+/// Kernel handles may be reused from here on.
+pub const ACTION_UNLOAD: u8 = 16;
+/// Some argument is a string.
+pub const HAS_TEXT: u8 = 32;
+/// Any of the actions after the call.
+pub const ACTIONS: u8 = ACTION_PROC_ADDRESS | ACTION_LAUNCH | ACTION_LAUNCH_EX | ACTION_UNLOAD;
+
+impl Slot {
+    const fn new() -> Self {
+        Self {
+            real: AtomicUsize::new(0),
+            ops: AtomicUsize::new(align_of::<Op>()),
+            api: AtomicU16::new(0),
+            stack_bytes: AtomicU16::new(0),
+            ops_count: AtomicU8::new(0),
+            extra: AtomicU8::new(0),
+            flags: AtomicU8::new(0),
+            unknown: AtomicU8::new(0),
+            record_bytes: AtomicU16::new(NEVER_QUICK),
+            described: AtomicU16::new(0),
+            head: AtomicU32::new(0),
+        }
+    }
+
+    /// How the arguments are read.
+    pub fn ops(&self) -> &'static [Op] {
+        let first = self.ops.load(Ordering::Relaxed) as *const Op;
+        let count = usize::from(self.ops_count.load(Ordering::Relaxed));
+        // SAFETY: both come from one static slice, set before `real` made the slot usable.
+        unsafe { core::slice::from_raw_parts(first, count) }
+    }
+
+    /// Makes the slot stand for a function of the table.
+    fn describe(&self, api: u16) {
+        let Some(function) = FUNCTIONS.get(usize::from(api)) else { return };
+        self.ops.store(function.ops.as_ptr() as usize, Ordering::Relaxed);
+        self.ops_count.store(function.ops.len().min(255) as u8, Ordering::Relaxed);
+        self.stack_bytes.store(function.stack_bytes, Ordering::Relaxed);
+        self.extra.store(function.extra, Ordering::Relaxed);
+        let head = Head { kind: KIND_CALL, extra: function.extra, a: api, b: 0 };
+        self.head.store(head.word() as u32, Ordering::Relaxed);
+        self.unknown.store(u8::from(!function.known), Ordering::Relaxed);
+        let returns = if function.returns == Returns::Other { RETURNS_OTHER } else { 0 };
+        let has_text = function.ops.iter().any(|op| matches!(op.access, Access::Text | Access::PointeeText));
+        let text = if has_text { HAS_TEXT } else { 0 };
+        let flags = returns | text | actions(function.name.as_bytes());
+        self.flags.store(flags, Ordering::Relaxed);
+        let bytes = u16::from(function.extra).wrapping_add(1).wrapping_mul(SLOT_BYTES as u16);
+        self.record_bytes.store(if flags == 0 { bytes } else { NEVER_QUICK }, Ordering::Relaxed);
+        self.api.store(api, Ordering::Release);
+    }
+}
+
+/// What is to be done after a call, by name.
+fn actions(name: &[u8]) -> u8 {
+    match text::without_stream_suffix(name) {
+        b"cuGetProcAddress" | b"cuGetProcAddress_v2" | b"cudaGetDriverEntryPoint"
+        | b"cudaGetDriverEntryPointByVersion" => ACTION_PROC_ADDRESS,
+        b"cuLaunchKernel" | b"cuLaunchCooperativeKernel" => ACTION_LAUNCH,
+        b"cuLaunchKernelEx" => ACTION_LAUNCH_EX,
+        b"cuModuleUnload" | b"cuLibraryUnload" => ACTION_UNLOAD,
+        _ => 0,
+    }
+}
+
+/// All slots: exported names first, then the pool.
+pub static SLOTS: [Slot; EXPORTED + POOL] = [const { Slot::new() }; EXPORTED + POOL];
+
+static POOL_USED: AtomicU32 = AtomicU32::new(0);
+/// Function pointers that were handed out unswapped because the pool was used up or busy.
+pub static UNSWAPPED: AtomicU32 = AtomicU32::new(0);
+static POOL_LOCK: crate::sys::TryLock = crate::sys::TryLock::new();
+
+/// Open-addressing index of the pool: slot number + 1 by real function and api.
+static INDEX: [AtomicU32; 16384] = [const { AtomicU32::new(0) }; 16384];
+
+/// Sets an exported name's slot, or changes it when the library that provides it has changed.
+pub fn set_exported(slot: &Slot, real: usize, api: u16) {
+    slot.real.store(0, Ordering::Release);
+    slot.describe(api);
+    slot.described.store(0, Ordering::Release);
+    slot.real.store(real, Ordering::Release);
+}
+
+/// The pool's slot for this function, made if there is none.
+fn pooled(real: usize, api: u16) -> Option<usize> {
+    let mask = INDEX.len().wrapping_sub(1);
+    let mut at = text::mix(real as u64 ^ u64::from(api) << 48) as usize & mask;
+    loop {
+        let entry = INDEX.get(at)?;
+        let index = entry.load(Ordering::Acquire);
+        if index == 0 {
+            let used = POOL_USED.load(Ordering::Relaxed);
+            let slot = SLOTS.get(EXPORTED.wrapping_add(used as usize))?;
+            if api < API_DYNAMIC {
+                slot.describe(api);
+            } else {
+                slot.unknown.store(1, Ordering::Relaxed);
+                slot.api.store(api, Ordering::Relaxed);
+            }
+            slot.real.store(real, Ordering::Release);
+            POOL_USED.store(used.wrapping_add(1), Ordering::Release);
+            entry.store(used.wrapping_add(1), Ordering::Release);
+            return Some(used as usize);
+        }
+        let slot = SLOTS.get(EXPORTED.wrapping_add(index as usize).wrapping_sub(1))?;
+        if slot.real.load(Ordering::Acquire) == real && slot.api.load(Ordering::Relaxed) == api {
+            return Some((index as usize).wrapping_sub(1));
+        }
+        at = at.wrapping_add(1) & mask;
+    }
+}
+
+/// A stub that leads to this function, or the function itself if no stub can be had.
+pub fn stub(real: usize, api: u16) -> usize {
+    match pool_slot(real, api) {
+        Some(index) => arch::pool_stub(index),
+        None => {
+            UNSWAPPED.fetch_add(1, Ordering::Relaxed);
+            real
+        }
+    }
+}
+
+/// The number in the pool of the slot for this function.
+pub fn pool_slot(real: usize, api: u16) -> Option<usize> {
+    let _held = POOL_LOCK.try_for_a_while()?;
+    pooled(real, api)
+}
+
+/// Describes the slot's function in this recording's file, if that has not been done.
+pub fn define_once(slot: &Slot) {
+    let generation = crate::process::generation() as u16;
+    if slot.described.swap(generation, Ordering::AcqRel) != generation {
+        crate::definitions::api(slot.api.load(Ordering::Acquire));
+    }
+}
+
+/// Calls `each` with every slot that is in use.
+pub fn for_each_used(mut each: impl FnMut(&Slot)) {
+    let used = EXPORTED.wrapping_add(POOL_USED.load(Ordering::Acquire) as usize);
+    for slot in SLOTS.iter().take(used) {
+        if slot.real.load(Ordering::Acquire) != 0 {
+            each(slot);
+        }
+    }
+}
+
+/// After fork: whoever held the lock is not here.
+pub fn after_fork() {
+    POOL_LOCK.reset();
+}

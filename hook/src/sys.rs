@@ -1,0 +1,286 @@
+//! System calls, made directly: no errno, no cancellation points, no locks of the C library.
+
+use core::ffi::CStr;
+
+/// What a system call returned: a number, or a negative errno.
+pub type Outcome = isize;
+
+/// Whether the call failed; the errno is then `-outcome`.
+pub const fn failed(outcome: Outcome) -> bool {
+    outcome < 0 && outcome > -4096
+}
+
+/// A system call with up to six arguments.
+///
+/// # Safety
+/// As the system call itself: pointers among the arguments must be what it expects.
+pub unsafe fn call(number: libc::c_long, arguments: [usize; 6]) -> Outcome {
+    let [a, b, c, d, e, f] = arguments;
+    let outcome: Outcome;
+    // SAFETY: the kernel's calling convention; the caller answers for the arguments.
+    unsafe {
+        core::arch::asm!("syscall", inlateout("rax") number as isize => outcome, in("rdi") a, in("rsi") b, in("rdx") c,
+            in("r10") d, in("r8") e, in("r9") f, lateout("rcx") _, lateout("r11") _, options(nostack));
+    }
+    outcome
+}
+
+/// Opens a path.
+pub fn open(path: &CStr, flags: i32, mode: u32) -> Outcome {
+    let flags = flags | libc::O_CLOEXEC;
+    // SAFETY: the path is a C string.
+    unsafe { call(libc::SYS_openat, [libc::AT_FDCWD as usize, path.as_ptr() as usize, flags as usize, mode as usize, 0, 0]) }
+}
+
+/// Closes a descriptor.
+pub fn close(fd: i32) {
+    // SAFETY: closing takes no memory.
+    unsafe { call(libc::SYS_close, [fd as usize, 0, 0, 0, 0, 0]) };
+}
+
+/// Reads into a buffer.
+pub fn read(fd: i32, buffer: &mut [u8]) -> Outcome {
+    // SAFETY: the buffer is ours for its length.
+    unsafe { call(libc::SYS_read, [fd as usize, buffer.as_mut_ptr() as usize, buffer.len(), 0, 0, 0]) }
+}
+
+/// Reads into a buffer from an offset.
+pub fn read_at(fd: i32, buffer: &mut [u8], offset: u64) -> Outcome {
+    // SAFETY: the buffer is ours for its length.
+    unsafe {
+        call(libc::SYS_pread64, [fd as usize, buffer.as_mut_ptr() as usize, buffer.len(), offset as usize, 0, 0])
+    }
+}
+
+/// Reserves bytes of a file on disk, growing it, so that a store to a mapping never meets a full disk.
+/// Where the file system cannot reserve, zeros are written.
+pub fn reserve(fd: i32, offset: u64, bytes: u64) -> Outcome {
+    // SAFETY: no memory is passed.
+    let outcome = unsafe { call(libc::SYS_fallocate, [fd as usize, 0, offset as usize, bytes as usize, 0, 0]) };
+    if outcome != -(libc::EOPNOTSUPP as isize) && outcome != -(libc::ENOSYS as isize) {
+        return outcome;
+    }
+    static ZEROS: [u8; 4096] = [0; 4096];
+    let mut at = offset;
+    let end = offset.saturating_add(bytes);
+    while at < end {
+        let wanted = (ZEROS.len() as u64).min(end.saturating_sub(at)) as usize;
+        // SAFETY: the zeros live as long as the program.
+        let written =
+            unsafe { call(libc::SYS_pwrite64, [fd as usize, ZEROS.as_ptr() as usize, wanted, at as usize, 0, 0]) };
+        if failed(written) || written == 0 {
+            return if written == 0 { -(libc::ENOSPC as isize) } else { written };
+        }
+        at = at.saturating_add(written as u64);
+    }
+    0
+}
+
+/// Maps a part of a file, shared, for reading and writing.
+pub fn map(fd: i32, offset: u64, bytes: usize) -> Result<*mut u8, i32> {
+    let protection = libc::PROT_READ | libc::PROT_WRITE;
+    // SAFETY: the kernel chooses the address; nothing that is mapped is touched.
+    let outcome = unsafe {
+        call(libc::SYS_mmap, [0, bytes, protection as usize, libc::MAP_SHARED as usize, fd as usize, offset as usize])
+    };
+    if failed(outcome) { Err(outcome.unsigned_abs() as i32) } else { Ok(outcome as *mut u8) }
+}
+
+/// Unmaps what [`map`] mapped.
+///
+/// # Safety
+/// Nothing may use the mapping any more.
+pub unsafe fn unmap(address: *mut u8, bytes: usize) {
+    // SAFETY: as the caller says.
+    unsafe { call(libc::SYS_munmap, [address as usize, bytes, 0, 0, 0, 0]) };
+}
+
+/// Asks that a page be zero in a child after fork or clone.
+pub fn wipe_on_fork(page: *mut u8, bytes: usize) -> bool {
+    // SAFETY: advice; it fails where it does not apply.
+    let outcome =
+        unsafe { call(libc::SYS_madvise, [page as usize, bytes, libc::MADV_WIPEONFORK as usize, 0, 0, 0]) };
+    !failed(outcome)
+}
+
+/// Device and inode of an open file.
+pub fn identity(fd: i32) -> Option<(u64, u64)> {
+    let mut stat = core::mem::MaybeUninit::<libc::stat>::zeroed();
+    // SAFETY: the kernel fills the structure.
+    let outcome = unsafe { call(libc::SYS_fstat, [fd as usize, stat.as_mut_ptr() as usize, 0, 0, 0, 0]) };
+    if failed(outcome) {
+        return None;
+    }
+    // SAFETY: it was zeroed and then filled.
+    let stat = unsafe { stat.assume_init() };
+    Some((stat.st_dev, stat.st_ino))
+}
+
+/// The soft limit on the size of files: growing beyond it would send SIGXFSZ.
+pub fn file_size_limit() -> u64 {
+    let mut limit = [u64::MAX; 2];
+    // SAFETY: the kernel fills the two words.
+    let outcome = unsafe {
+        call(libc::SYS_prlimit64, [0, libc::RLIMIT_FSIZE as usize, 0, limit.as_mut_ptr() as usize, 0, 0])
+    };
+    let [soft, _] = limit;
+    if failed(outcome) { u64::MAX } else { soft }
+}
+
+/// Sets a file's times to now: a sign for watchers, who do not see writes through a mapping.
+pub fn touch(path: &CStr) {
+    // SAFETY: the path is a C string; no times means now.
+    unsafe { call(libc::SYS_utimensat, [libc::AT_FDCWD as usize, path.as_ptr() as usize, 0, 0, 0, 0]) };
+}
+
+/// Process id.
+pub fn pid() -> u32 {
+    // SAFETY: no arguments.
+    unsafe { call(libc::SYS_getpid, [0; 6]) as u32 }
+}
+
+/// Parent's process id.
+pub fn parent_pid() -> u32 {
+    // SAFETY: no arguments.
+    unsafe { call(libc::SYS_getppid, [0; 6]) as u32 }
+}
+
+/// Thread id.
+pub fn thread_id() -> u32 {
+    // SAFETY: no arguments.
+    unsafe { call(libc::SYS_gettid, [0; 6]) as u32 }
+}
+
+/// The calling thread's name, 16 bytes with a NUL.
+pub fn thread_name() -> [u8; 16] {
+    let mut name = [0u8; 16];
+    // SAFETY: the kernel writes at most 16 bytes.
+    unsafe { call(libc::SYS_prctl, [libc::PR_GET_NAME as usize, name.as_mut_ptr() as usize, 0, 0, 0, 0]) };
+    name
+}
+
+/// Gives the processor to another thread.
+pub fn yield_now() {
+    // SAFETY: no arguments.
+    unsafe { call(libc::SYS_sched_yield, [0; 6]) };
+}
+
+/// Waits for a signal.
+#[cfg(panic = "abort")]
+pub fn pause() {
+    // SAFETY: no arguments.
+    unsafe { call(libc::SYS_pause, [0; 6]) };
+}
+
+/// Host name, folder and the like: a system call that fills a buffer.
+pub fn folder(buffer: &mut [u8]) {
+    // SAFETY: the buffer is ours for its length.
+    unsafe { call(libc::SYS_getcwd, [buffer.as_mut_ptr() as usize, buffer.len(), 0, 0, 0, 0]) };
+}
+
+/// The host's name.
+pub fn host(buffer: &mut [u8; 64]) {
+    let mut names = core::mem::MaybeUninit::<libc::utsname>::zeroed();
+    // SAFETY: the kernel fills the structure.
+    unsafe { call(libc::SYS_uname, [names.as_mut_ptr() as usize, 0, 0, 0, 0, 0]) };
+    // SAFETY: it was zeroed before.
+    let names = unsafe { names.assume_init() };
+    for (to, from) in buffer.iter_mut().zip(names.nodename.iter()) {
+        *to = *from as u8;
+    }
+}
+
+/// A clock, ns.
+pub fn clock_ns(clock: libc::clockid_t) -> u64 {
+    let mut time = [0u64; 2];
+    // SAFETY: the kernel fills the two words.
+    unsafe { call(libc::SYS_clock_gettime, [clock as usize, time.as_mut_ptr() as usize, 0, 0, 0, 0]) };
+    let [seconds, nanoseconds] = time;
+    seconds.wrapping_mul(1_000_000_000).wrapping_add(nanoseconds)
+}
+
+/// Reads our own memory through the kernel, which answers where a pointer would crash; up to the end of the
+/// page at first. Returns how many bytes were read.
+pub fn peek(address: u64, buffer: &mut [u8]) -> usize {
+    let to_page_end = 4096usize.wrapping_sub(address as usize & 4095);
+    let mut done = 0usize;
+    for wanted in [to_page_end.min(buffer.len()), buffer.len()] {
+        let Some(rest) = buffer.get_mut(done..wanted).filter(|rest| !rest.is_empty()) else { break };
+        let local = [rest.as_mut_ptr() as usize, rest.len()];
+        let remote = [(address as usize).wrapping_add(done), rest.len()];
+        let arguments = [pid() as usize, (&raw const local) as usize, 1, (&raw const remote) as usize, 1, 0];
+        // SAFETY: both describe `rest.len()` bytes, the local ones ours.
+        let read = unsafe { call(libc::SYS_process_vm_readv, arguments) };
+        if failed(read) || read as usize != local[1] {
+            break;
+        }
+        done = wanted;
+    }
+    done
+}
+
+/// Whether the calling code runs on an alternate signal stack.
+pub fn on_signal_stack() -> bool {
+    let mut stack = core::mem::MaybeUninit::<libc::stack_t>::zeroed();
+    // SAFETY: the kernel fills the structure.
+    unsafe { call(libc::SYS_sigaltstack, [0, stack.as_mut_ptr() as usize, 0, 0, 0, 0]) };
+    // SAFETY: it was zeroed before.
+    unsafe { stack.assume_init() }.ss_flags & libc::SS_ONSTACK != 0
+}
+
+/// Keeps the C library's errno over what we call.
+pub struct Errno(i32);
+
+impl Errno {
+    /// Remembers it.
+    pub fn save() -> Self {
+        // SAFETY: the calling thread's errno.
+        Self(unsafe { *libc::__errno_location() })
+    }
+}
+
+impl Drop for Errno {
+    fn drop(&mut self) {
+        // SAFETY: the calling thread's errno.
+        unsafe { *libc::__errno_location() = self.0 };
+    }
+}
+
+/// A lock that is only ever tried for: its holder may be the very thread that a signal has interrupted.
+pub struct TryLock(core::sync::atomic::AtomicUsize);
+
+/// Unlocks when it goes.
+pub struct Held<'a>(&'a TryLock);
+
+impl TryLock {
+    /// An open lock.
+    pub const fn new() -> Self {
+        Self(core::sync::atomic::AtomicUsize::new(0))
+    }
+
+    /// Tries for some milliseconds at most; at once gives up if the calling thread itself holds it.
+    pub fn try_for_a_while(&self) -> Option<Held<'_>> {
+        use core::sync::atomic::Ordering;
+        let me = crate::arch::thread() as usize;
+        for round in 0..20_000u32 {
+            match self.0.compare_exchange_weak(0, me, Ordering::Acquire, Ordering::Relaxed) {
+                Ok(_) => return Some(Held(self)),
+                Err(holder) if holder == me => return None,
+                Err(_) if round % 16 == 15 => yield_now(),
+                Err(_) => core::hint::spin_loop(),
+            }
+        }
+        None
+    }
+
+    /// Opens it whoever holds it.
+    pub fn reset(&self) {
+        self.0.store(0, core::sync::atomic::Ordering::Release);
+    }
+}
+
+impl Drop for Held<'_> {
+    fn drop(&mut self) {
+        self.0.reset();
+    }
+}

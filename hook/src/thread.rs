@@ -1,0 +1,118 @@
+//! A thread's state: where its next record goes, and how deep in calls it is.
+
+use core::ffi::c_void;
+use core::sync::atomic::{AtomicU32, AtomicUsize, Ordering};
+use umtui_wire::chunk::{ChunkHeader, Desk, OpenCall};
+
+use crate::{arch, chunks, desks, loader, record, sys};
+
+/// A thread's state, in static thread-local storage. Only its own thread (and its signal handlers) use it.
+#[repr(C, align(64))]
+pub struct Thread {
+    /// The process's generation when this thread became ready; first, since the trampoline compares it.
+    pub generation: u64,
+    /// Place on the desk of the next call; what is before it is open.
+    pub open: *mut OpenCall,
+    /// End of the desk.
+    pub desk_end: *mut OpenCall,
+    /// The mapped chunk, or [`chunks::nowhere`].
+    pub chunk: *mut ChunkHeader,
+    /// Ticks up to which a call may be recorded the quick way. [`BUSY`] while a record is being written the
+    /// quick way; zero while the slow way is at it, or where ticks are not the clock.
+    pub quick_until: u64,
+    /// Bytes of the chunk.
+    pub limit: u32,
+    /// Open calls for which the desk had no place.
+    pub deeper: u32,
+    /// Ticks from which on a fresh clock reading is due.
+    pub clock_due: u64,
+    /// The desk.
+    pub desk: *mut Desk,
+    /// Nonzero while the slow way writes a record or changes the chunk: a signal handler that calls CUDA then
+    /// finds its call counted as lost, not recorded.
+    pub busy: u32,
+    /// Nonzero inside [`crate::enter`]: calls made by what it calls are passed through.
+    pub entering: u32,
+    /// Thread id.
+    pub id: u32,
+    /// Bytes of the next chunk.
+    pub next_bytes: u32,
+    /// Name as last recorded.
+    pub name: [u8; 16],
+}
+
+/// See [`Thread::quick_until`].
+pub const BUSY: u64 = 1;
+
+static EXIT_KEY: AtomicU32 = AtomicU32::new(u32::MAX);
+static SET_SPECIFIC: AtomicUsize = AtomicUsize::new(0);
+
+impl Thread {
+    /// Fills in what does not change while the thread lives.
+    pub fn identify(&mut self) {
+        self.id = sys::thread_id();
+        self.name = sys::thread_name();
+    }
+
+    /// Asks to be told when this thread ends, so that another can go on in its chunk.
+    pub fn watch_end(&mut self) {
+        type SetSpecific = unsafe extern "C" fn(u32, *const c_void) -> i32;
+        let set = SET_SPECIFIC.load(Ordering::Acquire);
+        let key = EXIT_KEY.load(Ordering::Acquire);
+        if set != 0 && key != u32::MAX {
+            // SAFETY: the address is that of pthread_setspecific, the key was made by pthread_key_create.
+            unsafe { core::mem::transmute::<usize, SetSpecific>(set)(key, (&raw const *self).cast()) };
+        }
+    }
+
+    /// Open calls.
+    pub fn depth(&self) -> u8 {
+        // SAFETY: the thread's desk is mapped.
+        let first = unsafe { (&raw const (*self.desk).calls) } as usize;
+        let on_desk = (self.open as usize).wrapping_sub(first) / size_of::<OpenCall>();
+        on_desk.wrapping_add(self.deeper as usize).min(255) as u8
+    }
+
+    /// Whether it has a chunk of the file, not the stand-in for one.
+    pub fn has_chunk(&self) -> bool {
+        !self.chunk.is_null() && self.chunk != chunks::nowhere()
+    }
+}
+
+/// Makes the key by which a thread's end is seen. At load, since the C library allocates for late keys.
+pub fn prepare() {
+    type KeyCreate = unsafe extern "C" fn(*mut u32, unsafe extern "C" fn(*mut c_void)) -> i32;
+    let create = loader::own(c"pthread_key_create");
+    let set = loader::own(c"pthread_setspecific");
+    if create.is_null() || set.is_null() {
+        return;
+    }
+    let mut key = 0;
+    // SAFETY: the address is that of pthread_key_create.
+    let failed = unsafe { core::mem::transmute::<*mut c_void, KeyCreate>(create)(&mut key, ended) };
+    if failed == 0 {
+        EXIT_KEY.store(key, Ordering::Release);
+        SET_SPECIFIC.store(set as usize, Ordering::Release);
+    }
+}
+
+unsafe extern "C" fn ended(thread: *mut c_void) {
+    let thread = thread.cast::<Thread>();
+    if thread != arch::thread() {
+        return;
+    }
+    // SAFETY: the calling thread's own state.
+    let thread = unsafe { &mut *thread };
+    if thread.generation != crate::process::generation() {
+        return;
+    }
+    thread.busy = 1;
+    // The thread was cancelled, or left by pthread_exit, inside a call.
+    record::abandon_from(thread, 0);
+    thread.quick_until = 0;
+    desks::stand_up(thread);
+    chunks::hand_back(thread);
+    thread.busy = 0;
+    // Destructors that run after this one may call CUDA: the thread then begins anew.
+    thread.generation = u64::MAX;
+}
