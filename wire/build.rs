@@ -1,6 +1,7 @@
 //! Turns `functions.txt` into the table of `src/table.rs`: registers and stack words by the System V calling
 //! convention (aarch64's differs only in having eight registers, which `word` indexes alike), and the place of
 //! each recorded argument in the record.
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a build that cannot go on must stop")]
 
 use std::fmt::Write as _;
 use std::{env, fs, path::Path};
@@ -45,7 +46,9 @@ impl Layout {
         let mut at = ARGUMENTS_AT;
         loop {
             let first = (at - ARGUMENTS_AT) / 4;
-            if at % step == 0 && (first..first + cells).all(|cell| !self.used.get(cell).copied().unwrap_or(false)) {
+            if at.is_multiple_of(step)
+                && (first..first + cells).all(|cell| !self.used.get(cell).copied().unwrap_or(false))
+            {
                 if self.used.len() < first + cells {
                     self.used.resize(first + cells, false);
                 }

@@ -9,6 +9,8 @@ use umtui_wire::record::{Head, KIND_CLOCK, KIND_THREAD, SLOT_BYTES, Slot};
 use crate::thread::Thread;
 use crate::{clock, definitions, file, sys};
 
+/// Bytes left in a chunk for which it is handed on.
+const WORTH_HANDING_ON: u32 = 64 * SLOT_BYTES as u32;
 /// Chunks of threads that have ended, with room left.
 static SPARE: [AtomicPtr<ChunkHeader>; 256] = [const { AtomicPtr::new(core::ptr::null_mut()) }; 256];
 
@@ -123,7 +125,7 @@ pub fn hand_back(thread: &mut Thread) {
     thread.chunk = nowhere();
     // SAFETY: the thread's own mapped chunk.
     let end = unsafe { committed(header) }.load(Ordering::Relaxed);
-    if thread.limit.wrapping_sub(end) >= 64 * SLOT_BYTES as u32 {
+    if thread.limit.wrapping_sub(end) >= WORTH_HANDING_ON {
         for place in &SPARE {
             if place.compare_exchange(core::ptr::null_mut(), header, Ordering::AcqRel, Ordering::Relaxed).is_ok() {
                 return;

@@ -108,9 +108,9 @@ fn measure() -> (u64, u32) {
     }
     let ns = last.monotonic_ns.wrapping_sub(first.monotonic_ns).max(1);
     let ticks = last.ticks.wrapping_sub(first.ticks);
-    let rate = (u128::from(ticks).wrapping_mul(1_000_000_000) / u128::from(ns)) as u64;
+    let rate = u128::from(ticks).wrapping_mul(1_000_000_000).checked_div(u128::from(ns)).unwrap_or(0) as u64;
     // Each end is off by some 30 ns.
-    (rate, (60_000_000_000 / ns) as u32)
+    (rate, 60_000_000_000u64.checked_div(ns).unwrap_or(0) as u32)
 }
 
 fn kernel_uses_ticks() -> bool {

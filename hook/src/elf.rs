@@ -124,7 +124,8 @@ pub fn build_id(memory: i32, base: u64) -> Option<BuildId> {
             if at.checked_add(12)? > end {
                 break;
             }
-            let (name, length, note) = (reader.u32(at)?, reader.u32(at.checked_add(4)?)?, reader.u32(at.checked_add(8)?)?);
+            let (name, length, note) =
+                (reader.u32(at)?, reader.u32(at.checked_add(4)?)?, reader.u32(at.checked_add(8)?)?);
             let body = at.checked_add(12)?.checked_add(u64::from(name).checked_next_multiple_of(4)?)?;
             if note == NT_GNU_BUILD_ID && name == 4 && reader.bytes(at.checked_add(12)?)? == *b"GNU\0" {
                 let mut id = [0; BUILD_ID_MAX];

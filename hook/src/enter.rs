@@ -58,7 +58,7 @@ pub fn is_recording() -> bool {
 unsafe fn decide(frame: &mut Frame, thread: &mut Thread) -> Verdict {
     loader::prepare();
     let epoch = sites::epoch();
-    let Some(at_home) = route(frame) else { return Verdict::Missing };
+    let Some(at_home) = route(frame, epoch) else { return Verdict::Missing };
     // SAFETY: slots are static.
     let slot = unsafe { &*frame.slot };
     let unknown = slot.unknown.load(Ordering::Relaxed) != 0;
@@ -143,14 +143,22 @@ fn close_left(address: u64, thread: &mut Thread) {
 
 /// Sees to it that the frame's slot has a real function. `None`: there is none. False: the slot was chosen for
 /// this caller, whose call site must not be taken for one of the primary library's.
-fn route(frame: &mut Frame) -> Option<bool> {
+fn route(frame: &mut Frame, epoch: u64) -> Option<bool> {
     let first = SLOTS.as_ptr() as usize;
-    let index = (frame.slot as usize).wrapping_sub(first) / size_of::<Slot>();
+    let index = (frame.slot as usize).wrapping_sub(first) >> size_of::<Slot>().trailing_zeros();
     if index >= EXPORTED {
         return Some(true);
     }
     let slot = SLOTS.get(index)?;
     let function = FUNCTIONS.get(usize::from(*exports::FIRST.get(index)?))?;
+    if let Some(slot) = sites::served_by(frame.site).and_then(|pooled| SLOTS.get(EXPORTED.wrapping_add(pooled))) {
+        // One site may call several functions through a pointer.
+        let api = usize::from(slot.api.load(Ordering::Relaxed));
+        if FUNCTIONS.get(api).is_some_and(|served| served.name == function.name) {
+            frame.slot = slot;
+            return Some(false);
+        }
+    }
     let mut name = text::Path::<128>::new();
     name.push(function.name.as_bytes());
     let Route { real, api } = provider(name.as_c_str()?, frame.site as usize)?;
@@ -159,6 +167,7 @@ fn route(frame: &mut Frame) -> Option<bool> {
             arch::use_trampoline(Trampoline::ByClock);
         }
         let pooled = slots::pool_slot(real, api)?;
+        sites::serve(frame.site, pooled, epoch);
         frame.slot = SLOTS.get(EXPORTED.wrapping_add(pooled))?;
         return Some(false);
     }

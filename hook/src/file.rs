@@ -57,7 +57,7 @@ pub fn create(config: &Config, clock: &Clock) -> Result<(), i32> {
         path.push(b".umt");
         let name = path.as_c_str().ok_or(libc::ENAMETOOLONG)?;
         let fd = sys::open(name, libc::O_RDWR | libc::O_CREAT | libc::O_EXCL | libc::O_NOFOLLOW, 0o600);
-        if fd == -(libc::EEXIST as isize) {
+        if sys::errno(fd) == Some(libc::EEXIST) {
             continue;
         }
         if sys::failed(fd) {
@@ -136,16 +136,11 @@ pub fn claim(bytes: u64) -> Option<Piece> {
         return None;
     }
     let limit = MAX_BYTES.load(Ordering::Relaxed).min(SIZE_LIMIT.load(Ordering::Relaxed));
-    let claimed = end.fetch_update(Ordering::AcqRel, Ordering::Relaxed, |end| {
-        end.checked_add(bytes).filter(|&end| end <= limit)
-    });
+    let claimed =
+        end.fetch_update(Ordering::AcqRel, Ordering::Relaxed, |end| end.checked_add(bytes).filter(|&end| end <= limit));
     let Ok(offset) = claimed else {
-        let _ = state.compare_exchange(
-            header::STATE_RECORDING,
-            header::STATE_FULL,
-            Ordering::Relaxed,
-            Ordering::Relaxed,
-        );
+        let _ =
+            state.compare_exchange(header::STATE_RECORDING, header::STATE_FULL, Ordering::Relaxed, Ordering::Relaxed);
         return None;
     };
     match map(offset, bytes) {
@@ -205,12 +200,8 @@ pub fn nudge(now: ClockTriple) {
 /// The process ends in order.
 pub fn ended() {
     if let Some(state) = live!(state, AtomicU32) {
-        let _ = state.compare_exchange(
-            header::STATE_RECORDING,
-            header::STATE_ENDED,
-            Ordering::Release,
-            Ordering::Relaxed,
-        );
+        let _ =
+            state.compare_exchange(header::STATE_RECORDING, header::STATE_ENDED, Ordering::Release, Ordering::Relaxed);
         nudge(clock::triple());
     }
 }

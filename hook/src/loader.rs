@@ -30,9 +30,7 @@ const VERSIONS: [&CStr; 2] = [c"GLIBC_2.34", c"GLIBC_2.2.5"];
 
 /// Finds the real functions, once.
 pub fn prepare() {
-    for (place, name) in
-        [(&DLSYM, c"dlsym"), (&DLOPEN, c"dlopen"), (&DLCLOSE, c"dlclose"), (&DLADDR1, c"dladdr1")]
-    {
+    for (place, name) in [(&DLSYM, c"dlsym"), (&DLOPEN, c"dlopen"), (&DLCLOSE, c"dlclose"), (&DLADDR1, c"dladdr1")] {
         if place.load(Ordering::Relaxed) != 0 {
             continue;
         }

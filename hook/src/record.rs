@@ -2,9 +2,7 @@
 
 use core::sync::atomic::{AtomicU64, Ordering, compiler_fence};
 use umtui_wire::chunk::{DESK_CALLS, OpenCall};
-use umtui_wire::record::{
-    DURATION_AT, FLAG_ENTRY, FLAG_LONG, FLAG_NOT_STATUS, Head, KIND_CALL, SLOT_BYTES, pack_site,
-};
+use umtui_wire::record::{DURATION_AT, FLAG_ENTRY, FLAG_LONG, FLAG_NOT_STATUS, Head, KIND_CALL, SLOT_BYTES, pack_site};
 use umtui_wire::table::{Access, Op};
 
 use crate::arch::Frame;

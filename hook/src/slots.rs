@@ -108,7 +108,9 @@ impl Slot {
 /// What is to be done after a call, by name.
 fn actions(name: &[u8]) -> u8 {
     match text::without_stream_suffix(name) {
-        b"cuGetProcAddress" | b"cuGetProcAddress_v2" | b"cudaGetDriverEntryPoint"
+        b"cuGetProcAddress"
+        | b"cuGetProcAddress_v2"
+        | b"cudaGetDriverEntryPoint"
         | b"cudaGetDriverEntryPointByVersion" => ACTION_PROC_ADDRESS,
         b"cuLaunchKernel" | b"cuLaunchCooperativeKernel" => ACTION_LAUNCH,
         b"cuLaunchKernelEx" => ACTION_LAUNCH_EX,

@@ -10,6 +10,13 @@ pub const fn failed(outcome: Outcome) -> bool {
     outcome < 0 && outcome > -4096
 }
 
+/// The errno of a call that failed.
+pub fn errno(outcome: Outcome) -> Option<i32> {
+    failed(outcome).then_some(outcome.unsigned_abs() as i32)
+}
+
+const NO_SPACE: Outcome = (libc::ENOSPC as Outcome).wrapping_neg();
+
 /// A system call with up to six arguments.
 ///
 /// # Safety
@@ -29,7 +36,9 @@ pub unsafe fn call(number: libc::c_long, arguments: [usize; 6]) -> Outcome {
 pub fn open(path: &CStr, flags: i32, mode: u32) -> Outcome {
     let flags = flags | libc::O_CLOEXEC;
     // SAFETY: the path is a C string.
-    unsafe { call(libc::SYS_openat, [libc::AT_FDCWD as usize, path.as_ptr() as usize, flags as usize, mode as usize, 0, 0]) }
+    unsafe {
+        call(libc::SYS_openat, [libc::AT_FDCWD as usize, path.as_ptr() as usize, flags as usize, mode as usize, 0, 0])
+    }
 }
 
 /// Closes a descriptor.
@@ -47,9 +56,7 @@ pub fn read(fd: i32, buffer: &mut [u8]) -> Outcome {
 /// Reads into a buffer from an offset.
 pub fn read_at(fd: i32, buffer: &mut [u8], offset: u64) -> Outcome {
     // SAFETY: the buffer is ours for its length.
-    unsafe {
-        call(libc::SYS_pread64, [fd as usize, buffer.as_mut_ptr() as usize, buffer.len(), offset as usize, 0, 0])
-    }
+    unsafe { call(libc::SYS_pread64, [fd as usize, buffer.as_mut_ptr() as usize, buffer.len(), offset as usize, 0, 0]) }
 }
 
 /// Reserves bytes of a file on disk, growing it, so that a store to a mapping never meets a full disk.
@@ -57,7 +64,7 @@ pub fn read_at(fd: i32, buffer: &mut [u8], offset: u64) -> Outcome {
 pub fn reserve(fd: i32, offset: u64, bytes: u64) -> Outcome {
     // SAFETY: no memory is passed.
     let outcome = unsafe { call(libc::SYS_fallocate, [fd as usize, 0, offset as usize, bytes as usize, 0, 0]) };
-    if outcome != -(libc::EOPNOTSUPP as isize) && outcome != -(libc::ENOSYS as isize) {
+    if !matches!(errno(outcome), Some(libc::EOPNOTSUPP | libc::ENOSYS)) {
         return outcome;
     }
     static ZEROS: [u8; 4096] = [0; 4096];
@@ -69,7 +76,7 @@ pub fn reserve(fd: i32, offset: u64, bytes: u64) -> Outcome {
         let written =
             unsafe { call(libc::SYS_pwrite64, [fd as usize, ZEROS.as_ptr() as usize, wanted, at as usize, 0, 0]) };
         if failed(written) || written == 0 {
-            return if written == 0 { -(libc::ENOSPC as isize) } else { written };
+            return if written == 0 { NO_SPACE } else { written };
         }
         at = at.saturating_add(written as u64);
     }
@@ -98,8 +105,7 @@ pub unsafe fn unmap(address: *mut u8, bytes: usize) {
 /// Asks that a page be zero in a child after fork or clone.
 pub fn wipe_on_fork(page: *mut u8, bytes: usize) -> bool {
     // SAFETY: advice; it fails where it does not apply.
-    let outcome =
-        unsafe { call(libc::SYS_madvise, [page as usize, bytes, libc::MADV_WIPEONFORK as usize, 0, 0, 0]) };
+    let outcome = unsafe { call(libc::SYS_madvise, [page as usize, bytes, libc::MADV_WIPEONFORK as usize, 0, 0, 0]) };
     !failed(outcome)
 }
 
@@ -120,9 +126,8 @@ pub fn identity(fd: i32) -> Option<(u64, u64)> {
 pub fn file_size_limit() -> u64 {
     let mut limit = [u64::MAX; 2];
     // SAFETY: the kernel fills the two words.
-    let outcome = unsafe {
-        call(libc::SYS_prlimit64, [0, libc::RLIMIT_FSIZE as usize, 0, limit.as_mut_ptr() as usize, 0, 0])
-    };
+    let outcome =
+        unsafe { call(libc::SYS_prlimit64, [0, libc::RLIMIT_FSIZE as usize, 0, limit.as_mut_ptr() as usize, 0, 0]) };
     let [soft, _] = limit;
     if failed(outcome) { u64::MAX } else { soft }
 }

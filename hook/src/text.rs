@@ -139,7 +139,9 @@ mod tests {
         for name in ["cuMemAlloc_v2", "cudaMalloc", "cuGetProcAddress", "__cudaLaunchKernel"] {
             assert!(looks_like_cuda(name.as_bytes()), "{name}");
         }
-        for name in ["cublasCreate_v2", "cudnnCreate", "curl_easy_init", "cufftPlan1d", "cu", "cuda", "cudaq", "__cu", ""] {
+        for name in
+            ["cublasCreate_v2", "cudnnCreate", "curl_easy_init", "cufftPlan1d", "cu", "cuda", "cudaq", "__cu", ""]
+        {
             assert!(!looks_like_cuda(name.as_bytes()), "{name}");
         }
     }

@@ -69,7 +69,7 @@ impl Thread {
     pub fn depth(&self) -> u8 {
         // SAFETY: the thread's desk is mapped.
         let first = unsafe { (&raw const (*self.desk).calls) } as usize;
-        let on_desk = (self.open as usize).wrapping_sub(first) / size_of::<OpenCall>();
+        let on_desk = (self.open as usize).wrapping_sub(first) >> size_of::<OpenCall>().trailing_zeros();
         on_desk.wrapping_add(self.deeper as usize).min(255) as u8
     }
 
@@ -106,9 +106,9 @@ unsafe extern "C" fn ended(thread: *mut c_void) {
     if thread.generation != crate::process::generation() {
         return;
     }
-    thread.busy = 1;
     // The thread was cancelled, or left by pthread_exit, inside a call.
     record::abandon_from(thread, 0);
+    thread.busy = 1;
     thread.quick_until = 0;
     desks::stand_up(thread);
     chunks::hand_back(thread);

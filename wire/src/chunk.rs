@@ -32,7 +32,10 @@ pub const STATE_SEALED: u16 = 2;
 /// A reader takes `committed` first and the slots after it, in two reads: the slots below `committed` are
 /// then whole. Everything else that changes is advice until `state` says sealed.
 #[derive(Clone, Copy, Debug)]
-#[cfg_attr(feature = "zerocopy", derive(zerocopy::FromBytes, zerocopy::IntoBytes, zerocopy::Immutable, zerocopy::KnownLayout))]
+#[cfg_attr(
+    feature = "zerocopy",
+    derive(zerocopy::FromBytes, zerocopy::IntoBytes, zerocopy::Immutable, zerocopy::KnownLayout)
+)]
 #[repr(C)]
 pub struct ChunkHeader {
     /// [`MAGIC`].
@@ -80,7 +83,10 @@ pub const DESK_BYTES: usize = 1024;
 /// A thread's open calls, the outermost first. Its first 64 bytes have the layout of an [`OpenCall`], since
 /// the hook looks at the call before the one that begins.
 #[derive(Clone, Copy, Debug)]
-#[cfg_attr(feature = "zerocopy", derive(zerocopy::FromBytes, zerocopy::IntoBytes, zerocopy::Immutable, zerocopy::KnownLayout))]
+#[cfg_attr(
+    feature = "zerocopy",
+    derive(zerocopy::FromBytes, zerocopy::IntoBytes, zerocopy::Immutable, zerocopy::KnownLayout)
+)]
 #[repr(C)]
 pub struct Desk {
     /// Live: the thread, zero when the desk is free.
@@ -102,7 +108,10 @@ const _: () = assert!(size_of::<Desk>() == DESK_BYTES);
 /// A call that has begun. `head` is written last on entry and zeroed on exit after the call's record is
 /// committed, so a reader drops an entry whose record (same start, same api) it has.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-#[cfg_attr(feature = "zerocopy", derive(zerocopy::FromBytes, zerocopy::IntoBytes, zerocopy::Immutable, zerocopy::KnownLayout))]
+#[cfg_attr(
+    feature = "zerocopy",
+    derive(zerocopy::FromBytes, zerocopy::IntoBytes, zerocopy::Immutable, zerocopy::KnownLayout)
+)]
 #[repr(C)]
 pub struct OpenCall {
     /// Zero: free. Else api + 1.

@@ -9,7 +9,10 @@ pub const CLOCK_CNTVCT: u32 = 3;
 
 /// One moment read from three clocks, the ticks in the middle of the two others.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-#[cfg_attr(feature = "zerocopy", derive(zerocopy::FromBytes, zerocopy::IntoBytes, zerocopy::Immutable, zerocopy::KnownLayout))]
+#[cfg_attr(
+    feature = "zerocopy",
+    derive(zerocopy::FromBytes, zerocopy::IntoBytes, zerocopy::Immutable, zerocopy::KnownLayout)
+)]
 #[repr(C)]
 pub struct ClockTriple {
     /// The trace's own clock.

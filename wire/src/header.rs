@@ -31,7 +31,10 @@ pub const STATE_FAILED: u32 = 4;
 
 /// Header of a trace file, at offset 0. Live fields are written with release stores in the order noted.
 #[derive(Clone, Copy, Debug)]
-#[cfg_attr(feature = "zerocopy", derive(zerocopy::FromBytes, zerocopy::IntoBytes, zerocopy::Immutable, zerocopy::KnownLayout))]
+#[cfg_attr(
+    feature = "zerocopy",
+    derive(zerocopy::FromBytes, zerocopy::IntoBytes, zerocopy::Immutable, zerocopy::KnownLayout)
+)]
 #[repr(C)]
 pub struct FileHeader {
     /// [`MAGIC`]; written last, so a file that has it has a whole header.

@@ -1,0 +1,252 @@
+//! What may stand on the command line.
+
+use std::ffi::OsString;
+use std::path::PathBuf;
+
+use clap::{Args, Parser, Subcommand, ValueEnum};
+
+/// Explore what CUDA programs do with unified memory, in the terminal, live or afterwards.
+#[derive(Debug, Parser)]
+#[command(name = "umtui", version, about, arg_required_else_help = true, override_usage = "umtui [OPTIONS] -- COMMAND...\n       umtui <COMMAND>")]
+pub struct Arguments {
+    /// What to do.
+    #[command(subcommand)]
+    pub command: Command,
+}
+
+/// The subcommands.
+#[derive(Debug, Subcommand)]
+pub enum Command {
+    /// Run a program under the hook and explore it live (the same as `umtui -- COMMAND`)
+    Run(Run),
+    /// Record a program without a screen
+    Record(Record),
+    /// Explore a recording, complete or still growing
+    Open(Open),
+    /// Print the numbers of a recording
+    Report(Report),
+    /// Write a recording in another form
+    Export(Export),
+    /// Run a workload on the bundled stand-in CUDA, no GPU needed
+    Demo(Demo),
+    /// Say what can be seen on this machine, and why something cannot
+    Doctor,
+    /// Print the variables that make a program record itself, for job scripts and containers
+    Env(Env),
+    /// Look up the names of call sites and keep them beside the recording
+    Symbolize(Symbolize),
+    /// Print shell completions
+    Completions(Completions),
+    /// Print the manual page
+    Man,
+}
+
+/// Options of every recording.
+#[derive(Args, Clone, Debug)]
+pub struct Recording {
+    /// Folder for the recording; must be new or empty
+    #[arg(short, long, value_name = "PATH")]
+    pub output: Option<PathBuf>,
+    /// Stop recording a process when its file reaches this size (K, M, G; 0 for no cap)
+    #[arg(long, value_name = "SIZE", default_value = "4G", value_parser = size)]
+    pub max_size: u64,
+}
+
+/// Options of every screen.
+#[derive(Args, Clone, Debug, Default)]
+pub struct Screen {
+    /// Screen to begin with
+    #[arg(long, value_name = "NAME")]
+    pub screen: Option<String>,
+    /// Colours
+    #[arg(long, value_name = "WHEN", value_enum, default_value = "auto")]
+    pub color: Color,
+}
+
+/// Colour depth.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub enum Color {
+    /// As the terminal and NO_COLOR say.
+    #[default]
+    Auto,
+    /// None.
+    Never,
+    /// Sixteen.
+    #[value(name = "16")]
+    Sixteen,
+    /// Two hundred and fifty-six.
+    #[value(name = "256")]
+    Indexed,
+    /// All.
+    Truecolor,
+}
+
+/// `umtui -- COMMAND`.
+#[derive(Args, Debug)]
+pub struct Run {
+    #[command(flatten)]
+    #[allow(missing_docs)]
+    pub recording: Recording,
+    #[command(flatten)]
+    #[allow(missing_docs)]
+    pub screen: Screen,
+    /// Let the program read our stdin instead of /dev/null
+    #[arg(long)]
+    pub stdin: bool,
+    /// The program and its arguments
+    #[arg(last = true, required = true, value_name = "COMMAND")]
+    pub command: Vec<OsString>,
+}
+
+/// `umtui record`.
+#[derive(Args, Debug)]
+pub struct Record {
+    #[command(flatten)]
+    #[allow(missing_docs)]
+    pub recording: Recording,
+    /// The program and its arguments
+    #[arg(last = true, required = true, value_name = "COMMAND")]
+    pub command: Vec<OsString>,
+}
+
+/// `umtui open`.
+#[derive(Args, Debug)]
+pub struct Open {
+    /// Recordings: files or folders
+    #[arg(required = true, value_name = "PATH")]
+    pub paths: Vec<PathBuf>,
+    #[command(flatten)]
+    #[allow(missing_docs)]
+    pub screen: Screen,
+}
+
+/// How a report is printed.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub enum ReportFormat {
+    /// Tables to read.
+    #[default]
+    Text,
+    /// One JSON object, schema 1.
+    Json,
+}
+
+/// `umtui report`.
+#[derive(Args, Debug)]
+pub struct Report {
+    /// Recordings: files or folders
+    #[arg(required = true, value_name = "PATH")]
+    pub paths: Vec<PathBuf>,
+    /// How to print it
+    #[arg(long, value_enum, default_value = "text")]
+    pub format: ReportFormat,
+}
+
+/// Other forms.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum ExportFormat {
+    /// `trace.log`: one event a line, read back without loss.
+    Text,
+}
+
+/// `umtui export`.
+#[derive(Args, Debug)]
+pub struct Export {
+    /// Recordings: files or folders
+    #[arg(required = true, value_name = "PATH")]
+    pub paths: Vec<PathBuf>,
+    /// Form to write
+    #[arg(long, value_enum)]
+    pub format: ExportFormat,
+    /// File to write; `-` for stdout
+    #[arg(short, long, value_name = "OUT", default_value = "-")]
+    pub output: PathBuf,
+}
+
+/// `umtui demo`.
+#[derive(Args, Debug)]
+pub struct Demo {
+    /// Workload; see --list
+    #[arg(value_name = "SCENARIO", default_value = "training")]
+    pub scenario: String,
+    /// List the workloads
+    #[arg(long)]
+    pub list: bool,
+    #[command(flatten)]
+    #[allow(missing_docs)]
+    pub recording: Recording,
+    #[command(flatten)]
+    #[allow(missing_docs)]
+    pub screen: Screen,
+    /// Print the report when it has ended, instead of showing screens
+    #[arg(long)]
+    pub report: bool,
+    /// How to print the report
+    #[arg(long, value_enum, default_value = "text", requires = "report")]
+    pub format: ReportFormat,
+    /// Arguments for the workload, such as --rounds 20
+    #[arg(last = true, value_name = "WORKLOAD ARGUMENTS")]
+    pub arguments: Vec<OsString>,
+}
+
+/// `umtui env`.
+#[derive(Args, Debug)]
+pub struct Env {
+    /// Folder for the recording; made if need be
+    #[arg(short, long, value_name = "PATH", required = true)]
+    pub output: PathBuf,
+    /// Stop recording a process when its file reaches this size (K, M, G; 0 for no cap)
+    #[arg(long, value_name = "SIZE", default_value = "4G", value_parser = size)]
+    pub max_size: u64,
+}
+
+/// `umtui symbolize`.
+#[derive(Args, Debug)]
+pub struct Symbolize {
+    /// The recording
+    #[arg(value_name = "PATH")]
+    pub path: PathBuf,
+}
+
+/// `umtui completions`.
+#[derive(Args, Debug)]
+pub struct Completions {
+    /// The shell
+    #[arg(value_name = "SHELL")]
+    pub shell: clap_complete::Shell,
+}
+
+/// Bytes, with K, M, G, T for powers of 1024.
+fn size(text: &str) -> Result<u64, String> {
+    let digits = text.trim_end_matches(|char: char| char.is_ascii_alphabetic());
+    let shift = match text[digits.len()..].trim_end_matches("iB").trim_end_matches('B') {
+        "" => 0,
+        "K" | "k" => 10,
+        "M" | "m" => 20,
+        "G" | "g" => 30,
+        "T" | "t" => 40,
+        other => return Err(format!("unknown unit {other}: use K, M, G or T")),
+    };
+    let number: u64 = digits.parse().map_err(|_| "a size is a number with K, M, G or T, such as 512M".to_owned())?;
+    number.checked_mul(1 << shift).ok_or_else(|| "too large".to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use clap::CommandFactory as _;
+
+    #[test]
+    fn the_command_line_is_consistent() {
+        Arguments::command().debug_assert();
+    }
+
+    #[test]
+    fn sizes() {
+        assert_eq!(size("512"), Ok(512));
+        assert_eq!(size("4G"), Ok(4 << 30));
+        assert_eq!(size("64MiB"), Ok(64 << 20));
+        assert!(size("1x").is_err());
+        assert!(size("99999999T").is_err());
+        assert!(size("").is_err());
+    }
+}

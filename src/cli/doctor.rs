@@ -1,0 +1,126 @@
+//! `umtui doctor`: what can be seen on this machine, and why something cannot.
+
+use std::fs;
+use std::path::Path;
+use std::process::Command;
+
+use crate::launch;
+
+/// A finding: fine, worth knowing, or in the way.
+enum Verdict {
+    Fine,
+    Note,
+    Bad,
+}
+
+/// Prints one line for each thing that recording depends on.
+///
+/// # Errors
+/// None: what cannot be found out is said.
+pub fn run() -> anyhow::Result<u8> {
+    let mut bad = false;
+    for (verdict, subject, detail) in [hook(), loads(), clock(), driver(), gpu(), runtime(), cupti()] {
+        let mark = match verdict {
+            Verdict::Fine => "ok  ",
+            Verdict::Note => "note",
+            Verdict::Bad => "BAD ",
+        };
+        bad |= matches!(verdict, Verdict::Bad);
+        println!("{mark}  {subject:<10} {detail}");
+    }
+    Ok(u8::from(bad))
+}
+
+fn hook() -> (Verdict, &'static str, String) {
+    match launch::hook() {
+        Ok(path) => (Verdict::Fine, "hook", format!("unpacked at {}", path.display())),
+        Err(error) => (Verdict::Bad, "hook", error.to_string()),
+    }
+}
+
+/// Starts a program with the hook and sees whether the loader complains: noexec mounts, old C libraries.
+fn loads() -> (Verdict, &'static str, String) {
+    let subject = "preload";
+    let Ok(path) = launch::hook() else { return (Verdict::Bad, subject, "no hook to load".into()) };
+    match Command::new("true").env("LD_PRELOAD", path).output() {
+        Ok(output) if output.status.success() && output.stderr.is_empty() => {
+            (Verdict::Fine, subject, "the loader takes the hook".into())
+        }
+        Ok(output) => {
+            let complaint = String::from_utf8_lossy(&output.stderr);
+            (Verdict::Bad, subject, complaint.lines().next().unwrap_or("the loader refuses the hook").to_owned())
+        }
+        Err(error) => (Verdict::Note, subject, format!("cannot be tried: {error}")),
+    }
+}
+
+fn clock() -> (Verdict, &'static str, String) {
+    let path = "/sys/devices/system/clocksource/clocksource0/current_clocksource";
+    let source = fs::read_to_string(path).unwrap_or_default();
+    match source.trim() {
+        "tsc" => (Verdict::Fine, "clock", "tsc: two readings cost about 40 ns a call".into()),
+        "" => (Verdict::Note, "clock", "the kernel does not say; CLOCK_MONOTONIC is used".into()),
+        other => (Verdict::Note, "clock", format!("{other}: CLOCK_MONOTONIC is used, recording costs more a call")),
+    }
+}
+
+fn driver() -> (Verdict, &'static str, String) {
+    match fs::read_to_string("/proc/driver/nvidia/version") {
+        Ok(text) => (Verdict::Fine, "driver", text.lines().next().unwrap_or_default().trim().to_owned()),
+        Err(_) => {
+            let why = "no NVIDIA kernel driver here: programs cannot use a GPU; `umtui demo` works without one";
+            (Verdict::Note, "driver", why.into())
+        }
+    }
+}
+
+fn gpu() -> (Verdict, &'static str, String) {
+    let devices = fs::read_dir("/dev").into_iter().flatten().flatten().filter(|entry| {
+        let name = entry.file_name();
+        name.to_str().and_then(|name| name.strip_prefix("nvidia")).is_some_and(|rest| rest.parse::<u32>().is_ok())
+    });
+    match devices.count() {
+        0 => (Verdict::Note, "GPU", "no /dev/nvidiaN here; in a container, was it started with --gpus?".into()),
+        count => (Verdict::Fine, "GPU", format!("{count} device{}", if count == 1 { "" } else { "s" })),
+    }
+}
+
+fn runtime() -> (Verdict, &'static str, String) {
+    let found = libraries("libcudart.so");
+    if found.is_empty() {
+        let what = "no shared libcudart in the usual places: programs with a static one show driver calls only";
+        return (Verdict::Note, "runtime", what.into());
+    }
+    (Verdict::Fine, "runtime", found.join(", "))
+}
+
+fn cupti() -> (Verdict, &'static str, String) {
+    let found = libraries("libcupti.so");
+    let what = if found.is_empty() { "not found".to_owned() } else { found.join(", ") };
+    let note = "kernels, copies, migrations and faults are not recorded by this version";
+    (Verdict::Note, "CUPTI", format!("{what}; {note}"))
+}
+
+/// Libraries of this name in the toolkit's and the system's folders.
+fn libraries(name: &str) -> Vec<String> {
+    let mut folders = vec!["/usr/lib/x86_64-linux-gnu".to_owned(), "/usr/lib64".to_owned()];
+    if let Ok(home) = std::env::var("CUDA_HOME") {
+        folders.push(format!("{home}/lib64"));
+        folders.push(format!("{home}/extras/CUPTI/lib64"));
+    }
+    folders.push("/usr/local/cuda/lib64".to_owned());
+    folders.push("/usr/local/cuda/extras/CUPTI/lib64".to_owned());
+    let mut found: Vec<String> = folders
+        .iter()
+        .filter_map(|folder| fs::read_dir(Path::new(folder)).ok())
+        .flatten()
+        .flatten()
+        .filter_map(|entry| {
+            let file = entry.file_name().into_string().ok()?;
+            file.starts_with(name).then(|| entry.path().display().to_string())
+        })
+        .collect();
+    found.sort();
+    found.dedup();
+    found
+}

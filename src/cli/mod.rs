@@ -1,0 +1,89 @@
+//! The command line: one file for each subcommand, dispatched here.
+
+mod arguments;
+mod child;
+mod completions;
+mod demo;
+mod doctor;
+mod env;
+mod export;
+mod man;
+mod open;
+mod record;
+mod report;
+mod run;
+mod symbolize;
+
+use std::ffi::OsString;
+use std::process::ExitCode;
+
+use clap::Parser as _;
+
+pub use arguments::{Arguments, Command};
+
+/// Exit status for usage errors and unreadable input.
+const UNUSABLE: u8 = 2;
+
+/// Runs the program; the exit status is the recorded program's, where there is one.
+#[must_use]
+pub fn main() -> ExitCode {
+    let arguments = Arguments::parse_from(with_subcommand(std::env::args_os()));
+    match dispatch(arguments) {
+        Ok(status) => ExitCode::from(status),
+        Err(error) => {
+            // One line, causes included; a reader that has gone is not worth a second error.
+            use std::io::Write as _;
+            let _ = writeln!(std::io::stderr(), "umtui: {error:#}");
+            ExitCode::from(UNUSABLE)
+        }
+    }
+}
+
+fn dispatch(arguments: Arguments) -> anyhow::Result<u8> {
+    match arguments.command {
+        Command::Run(arguments) => run::run(&arguments),
+        Command::Record(arguments) => record::run(&arguments),
+        Command::Open(arguments) => open::run(&arguments),
+        Command::Report(arguments) => report::run(&arguments),
+        Command::Export(arguments) => export::run(&arguments),
+        Command::Demo(arguments) => demo::run(&arguments),
+        Command::Doctor => doctor::run(),
+        Command::Env(arguments) => env::run(&arguments),
+        Command::Symbolize(arguments) => symbolize::run(&arguments),
+        Command::Completions(arguments) => completions::run(&arguments),
+        Command::Man => man::run(),
+    }
+}
+
+/// `umtui [options] -- CMD` means `umtui run [options] -- CMD`.
+fn with_subcommand(given: impl Iterator<Item = OsString>) -> Vec<OsString> {
+    let mut words: Vec<OsString> = given.collect();
+    let named = words.get(1).is_some_and(|first| {
+        first.to_str().is_some_and(|first| {
+            matches!(first, "--help" | "-h" | "--version" | "-V" | "help") || !first.starts_with('-')
+        })
+    });
+    if !named && words.len() > 1 {
+        words.insert(1, "run".into());
+    }
+    words
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn words(given: &[&str]) -> Vec<String> {
+        let given = given.iter().map(OsString::from);
+        with_subcommand(given).into_iter().map(|word| word.into_string().unwrap()).collect()
+    }
+
+    #[test]
+    fn a_command_after_two_dashes_is_run() {
+        assert_eq!(words(&["umtui", "--", "./app"]), ["umtui", "run", "--", "./app"]);
+        assert_eq!(words(&["umtui", "-o", "x", "--", "app"]), ["umtui", "run", "-o", "x", "--", "app"]);
+        assert_eq!(words(&["umtui", "open", "x"]), ["umtui", "open", "x"]);
+        assert_eq!(words(&["umtui", "--help"]), ["umtui", "--help"]);
+        assert_eq!(words(&["umtui"]), ["umtui"]);
+    }
+}

@@ -1,0 +1,77 @@
+//! The environment that makes a program load the hook and tells the hook what to do.
+
+use std::ffi::{OsStr, OsString};
+use std::os::unix::ffi::{OsStrExt as _, OsStringExt as _};
+use std::path::{Path, PathBuf};
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use super::ticks;
+
+/// What can be chosen for a recording.
+#[derive(Clone, Debug, Default)]
+pub struct RunOptions {
+    /// Cap on each process's file, bytes; `None` for none.
+    pub max_bytes: Option<u64>,
+}
+
+/// Variables for a program to be recorded.
+#[derive(Clone, Debug)]
+pub struct Environment {
+    hook: PathBuf,
+    variables: Vec<(&'static str, OsString)>,
+}
+
+impl Environment {
+    /// For a program whose processes write into `folder` (an absolute path).
+    #[must_use]
+    pub fn new(hook: &Path, folder: &Path, options: &RunOptions) -> Self {
+        let run = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_nanos());
+        let mut variables = vec![("UMTUI_OUT", folder.as_os_str().to_owned()), ("UMTUI_RUN", run.to_string().into())];
+        if let Some(rate) = ticks::per_second() {
+            variables.push(("UMTUI_TICKS_PER_SECOND", rate.to_string().into()));
+        }
+        if let Some(bytes) = options.max_bytes {
+            variables.push(("UMTUI_MAX_BYTES", bytes.to_string().into()));
+        }
+        Self { hook: hook.to_owned(), variables }
+    }
+
+    /// Name and value of each variable, given what `LD_PRELOAD` is now.
+    #[must_use]
+    pub fn variables(&self, preload: Option<&OsStr>) -> Vec<(&'static str, OsString)> {
+        let mut variables = self.variables.clone();
+        variables.push(("LD_PRELOAD", join(&self.hook, preload)));
+        variables
+    }
+}
+
+/// Puts the hook before what is preloaded already, but after a sanitizer, which insists on being first.
+fn join(hook: &Path, preload: Option<&OsStr>) -> OsString {
+    let others: Vec<&[u8]> = preload
+        .map(OsStr::as_bytes)
+        .unwrap_or_default()
+        .split(|byte| b" :".contains(byte))
+        .filter(|entry| !entry.is_empty() && *entry != hook.as_os_str().as_bytes())
+        .collect();
+    let is_sanitizer = |entry: &[u8]| {
+        let name = entry.rsplit(|&byte| byte == b'/').next().unwrap_or(entry);
+        [b"libasan".as_slice(), b"libtsan", b"liblsan", b"libubsan", b"libclang_rt"].iter().any(|known| name.starts_with(known))
+    };
+    let (first, last): (Vec<&[u8]>, Vec<&[u8]>) = others.into_iter().partition(|entry| is_sanitizer(entry));
+    let entries: Vec<&[u8]> = first.into_iter().chain([hook.as_os_str().as_bytes()]).chain(last).collect();
+    OsString::from_vec(entries.join(&b':'))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_hook_comes_first_but_after_sanitizers() {
+        let joined = |before: &str| join(Path::new("/c/hook.so"), Some(OsStr::new(before))).into_string().unwrap();
+        assert_eq!(joined(""), "/c/hook.so");
+        assert_eq!(joined("/l/libjemalloc.so.2"), "/c/hook.so:/l/libjemalloc.so.2");
+        assert_eq!(joined("/l/libasan.so.8 libx.so"), "/l/libasan.so.8:/c/hook.so:libx.so");
+        assert_eq!(joined("/c/hook.so:libx.so"), "/c/hook.so:libx.so");
+    }
+}
