@@ -3,6 +3,7 @@
 //!
 //! A nested cargo with a target folder of its own: the same folder would wait for the lock that the outer cargo
 //! holds. `UMTUI_GUEST_DIR` names a folder with ready-made libraries instead.
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a build that cannot go on must stop")]
 
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
@@ -20,14 +21,15 @@ const SCRUBBED: [&str; 7] = [
     "CARGO_TARGET_DIR",
 ];
 
-/// Package, what cargo calls its product, what it must be called.
-const LIBRARIES: [(&str, &str, &str); 4] = [
+/// Package, what cargo calls its product, what it must be called. The static one is for tests.
+const LIBRARIES: [(&str, &str, &str); 5] = [
     ("umtui-hook", "libumtui_hook.so", "libumtui_hook.so"),
-    ("umtui-sim-driver", "libumtui_sim_driver.so", "libcuda.so.1"),
-    ("umtui-sim-runtime12", "libumtui_sim_runtime12.so", "libcudart.so.12"),
-    ("umtui-sim-runtime13", "libumtui_sim_runtime13.so", "libcudart.so.13"),
+    ("umsim-driver", "libumsim_driver.so", "libcuda.so.1"),
+    ("umsim-cudart12", "libumsim_cudart12.so", "libcudart.so.12"),
+    ("umsim-cudart13", "libumsim_cudart13.so", "libcudart.so.13"),
+    ("umsim-cudart-static", "libumsim_cudart_static.a", "libumsim_cudart_static.a"),
 ];
-const DEMO: (&str, &str, &str) = ("umtui-sim-demo", "umtui-demo", "umtui-demo");
+const DEMO: (&str, &str, &str) = ("umtui-demo", "umtui-demo", "umtui-demo");
 
 fn main() {
     for path in ["wire", "hook", "sim", "Cargo.toml", "Cargo.lock", "build.rs"] {

@@ -46,6 +46,6 @@ fn main() {
     println!("cargo:rustc-cdylib-link-arg=-Wl,-Bsymbolic");
     println!("cargo:rustc-cdylib-link-arg=-nostartfiles");
     // Before glibc 2.34 dlvsym lives there; since then the file is an empty shell that every system keeps.
-    println!("cargo:rustc-cdylib-link-arg=-Wl,--no-as-needed,-l:libdl.so.2");
+    println!("cargo:rustc-cdylib-link-arg=-Wl,--no-as-needed,-l:libdl.so.2,-lc");
     println!("cargo:rerun-if-changed=build.rs");
 }

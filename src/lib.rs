@@ -2,4 +2,12 @@
 //!
 //! The library behind the `umtui` program. `docs/architecture.md` says how its rooms fit together.
 
+pub mod cli;
+pub mod graph;
+pub mod launch;
+pub mod parse;
+pub mod report;
 pub mod session;
+pub mod symbols;
+pub mod trace;
+pub mod ui;

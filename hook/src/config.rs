@@ -48,12 +48,29 @@ impl Config {
 /// Reads the configuration.
 pub fn read() -> Config {
     let mut config = Config::new();
+    each_variable(|line| config.set(line));
+    config
+}
+
+/// `LD_LIBRARY_PATH` as the loader saw it when the program was started.
+pub fn library_path() -> text::Path<4096> {
+    let mut path = text::Path::new();
+    each_variable(|line| {
+        if let Some(value) = line.strip_prefix(b"LD_LIBRARY_PATH=") {
+            path.push(value);
+        }
+    });
+    path
+}
+
+/// Calls `each` with every variable, `NAME=value`; long ones are cut.
+fn each_variable(mut each: impl FnMut(&[u8])) {
     let fd = sys::open(c"/proc/self/environ", libc::O_RDONLY, 0);
     if sys::failed(fd) {
-        return config;
+        return;
     }
     let fd = fd as i32;
-    let mut line = [0u8; 2304];
+    let mut line = [0u8; 4096];
     let mut length = 0usize;
     let mut buffer = [0u8; 4096];
     loop {
@@ -63,7 +80,7 @@ pub fn read() -> Config {
         }
         for &byte in buffer.iter().take(read as usize) {
             if byte == 0 {
-                config.set(line.get(..length).unwrap_or_default());
+                each(line.get(..length).unwrap_or_default());
                 length = 0;
             } else if let Some(place) = line.get_mut(length) {
                 *place = byte;
@@ -71,7 +88,6 @@ pub fn read() -> Config {
             }
         }
     }
-    config.set(line.get(..length).unwrap_or_default());
+    each(line.get(..length).unwrap_or_default());
     sys::close(fd);
-    config
 }

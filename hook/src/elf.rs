@@ -4,7 +4,8 @@
 use core::ffi::CStr;
 use umtui_wire::definition::BUILD_ID_MAX;
 
-use crate::sys;
+use crate::loader::Object;
+use crate::{config, sys, text};
 
 const PT_LOAD: u32 = 1;
 const PT_DYNAMIC: u32 = 2;
@@ -77,20 +78,44 @@ impl Reader {
     }
 }
 
-/// Whether a shared object names libcuda or libcudart among what it needs. False if it cannot be read: names
-/// without a slash are searched for by the loader, and the CUDA libraries themselves need no CUDA.
-pub fn needs_cuda(path: &CStr) -> bool {
-    if !path.to_bytes().contains(&b'/') {
-        return false;
+/// Whether a shared object that `caller` opens names libcuda or libcudart among what it needs. False if it cannot
+/// be found or read; the CUDA libraries themselves need no CUDA.
+pub fn needs_cuda(path: &CStr, caller: usize) -> bool {
+    if path.to_bytes().contains(&b'/') {
+        return file_needs_cuda(path).unwrap_or(false);
     }
+    // As the loader searches, near enough: the library path, beside the caller, the usual folders. The first file
+    // of this name decides.
+    let mut needs = None;
+    let mut look = |folder: &[u8]| {
+        let mut candidate = text::Path::<4096>::new();
+        candidate.push(folder).push(b"/").push(path.to_bytes());
+        if needs.is_none() && !folder.is_empty() {
+            needs = candidate.as_c_str().and_then(file_needs_cuda);
+        }
+    };
+    config::library_path().as_bytes().split(|&byte| byte == b':' || byte == b';').for_each(&mut look);
+    if let Some(object) = Object::at(caller) {
+        let path = object.path();
+        let folder = path.len().saturating_sub(text::file_name(path).len().saturating_add(1));
+        look(path.get(..folder).unwrap_or_default());
+    }
+    [b"/lib/x86_64-linux-gnu".as_slice(), b"/usr/lib/x86_64-linux-gnu", b"/lib64", b"/usr/lib64", b"/usr/local/lib"]
+        .into_iter()
+        .for_each(&mut look);
+    needs.unwrap_or(false)
+}
+
+/// `None` if there is no such file.
+fn file_needs_cuda(path: &CStr) -> Option<bool> {
     let fd = sys::open(path, libc::O_RDONLY, 0);
     if sys::failed(fd) {
-        return false;
+        return None;
     }
     let reader = Reader { fd: fd as i32, base: 0 };
     let needs = names_cuda(&reader).unwrap_or(false);
     sys::close(reader.fd);
-    needs
+    Some(needs)
 }
 
 fn names_cuda(reader: &Reader) -> Option<bool> {

@@ -189,29 +189,35 @@ fn is_primary(real: usize) -> bool {
     }
 }
 
-/// The real function behind an exported name, for a caller: from the library that the caller's object names,
-/// else from the global scope after us, else from whichever is loaded.
-pub fn provider(name: &CStr, caller: usize) -> Option<Route> {
-    let is_runtime = text::is_runtime(name.to_bytes());
-    let prefix: &[u8] = if is_runtime { b"libcudart" } else { b"libcuda.so" };
-    let from = |library: &CStr| {
-        let found = Loaded::find(library)?.symbol(name) as usize;
-        (found != 0).then_some(found)
-    };
-    let named = Object::at(caller).and_then(|object| from(object.needs(prefix)?));
-    let after_us = || {
+/// The real function of a name from a library, if it is loaded.
+fn from(library: &CStr, name: &CStr) -> Option<usize> {
+    let found = Loaded::find(library)?.symbol(name) as usize;
+    (found != 0).then_some(found)
+}
+
+/// The real function that a caller would find under a name without us: in the library that its object names, or
+/// in the global scope after us.
+pub fn in_scope(name: &CStr, caller: usize) -> Option<usize> {
+    let prefix: &[u8] = if text::is_runtime(name.to_bytes()) { b"libcudart" } else { b"libcuda.so" };
+    let named = Object::at(caller).and_then(|object| from(object.needs(prefix)?, name));
+    named.or_else(|| {
         let found = loader::symbol(libc::RTLD_NEXT, name) as usize;
         (found != 0).then_some(found)
-    };
+    })
+}
+
+/// The real function behind an exported name, for a caller: the one in its scope, else from whichever library is
+/// loaded. A caller without one in scope has the address from somebody who had.
+fn provider(name: &CStr, caller: usize) -> Option<Route> {
     let anywhere = || {
-        let sonames: &[&CStr] = if is_runtime {
+        let sonames: &[&CStr] = if text::is_runtime(name.to_bytes()) {
             &[c"libcudart.so.13", c"libcudart.so.12", c"libcudart.so.11.0"]
         } else {
             &[c"libcuda.so.1"]
         };
-        sonames.iter().find_map(|soname| from(soname))
+        sonames.iter().find_map(|soname| from(soname, name))
     };
-    let real = named.or_else(after_us).or_else(anywhere)?;
+    let real = in_scope(name, caller).or_else(anywhere)?;
     api_of(name.to_bytes(), real).map(|api| Route { real, api })
 }
 

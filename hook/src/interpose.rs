@@ -5,9 +5,9 @@
 
 use core::ffi::{CStr, c_char, c_int, c_void};
 
-use crate::enter::{self, Route};
+use crate::enter;
 use crate::loader;
-use crate::{arch, sites, slots, sys, text};
+use crate::{arch, elf, sites, slots, sys, text};
 
 /// What the caller gets instead of the real answer.
 #[repr(C)]
@@ -40,11 +40,11 @@ unsafe extern "C" fn pick(handle: *mut c_void, name: *const c_char, caller: usiz
     }
     if real.is_null() {
         // Not in the global scope after us, where our own export would be found; is it in the caller's?
-        return match enter::provider(name, caller) {
-            Some(Route { real, api }) => swapped(real, api),
+        match enter::in_scope(name, caller) {
+            Some(found) => real = found as *mut c_void,
             // Asked once more for the sake of dlerror's text.
-            None => Answer { decided: 1, pointer: loader::symbol(libc::RTLD_NEXT, name) },
-        };
+            None => return Answer { decided: 1, pointer: loader::symbol(libc::RTLD_NEXT, name) },
+        }
     }
     match enter::api_of(name.to_bytes(), real as usize) {
         Some(api) => swapped(real as usize, api),
@@ -58,7 +58,7 @@ fn swapped(real: usize, api: u16) -> Answer {
     Answer { decided: 1, pointer: slots::stub(real, api) as *mut c_void }
 }
 
-unsafe extern "C" fn before_dlopen(path: *const c_char, flags: c_int) -> c_int {
+unsafe extern "C" fn before_dlopen(path: *const c_char, flags: c_int, caller: usize) -> c_int {
     let _errno = sys::Errno::save();
     loader::prepare();
     sites::objects_changed();
@@ -67,7 +67,7 @@ unsafe extern "C" fn before_dlopen(path: *const c_char, flags: c_int) -> c_int {
     }
     // With RTLD_DEEPBIND the object would find the driver before us.
     // SAFETY: dlopen's argument is a C string.
-    if crate::elf::needs_cuda(unsafe { CStr::from_ptr(path) }) { flags & !libc::RTLD_DEEPBIND } else { flags }
+    if elf::needs_cuda(unsafe { CStr::from_ptr(path) }, caller) { flags & !libc::RTLD_DEEPBIND } else { flags }
 }
 
 unsafe extern "C" fn before_dlclose() {
@@ -106,6 +106,7 @@ pub unsafe extern "C" fn dlopen() {
     core::arch::naked_asm!(
         "endbr64",
         "push rdi", "push rsi", "sub rsp, 8",
+        "mov rdx, [rsp + 24]",
         "call {before}",
         "add rsp, 8", "pop rsi", "pop rdi",
         "mov esi, eax",

@@ -6,9 +6,12 @@
 use core::ffi::{CStr, c_char, c_int, c_void};
 use core::sync::atomic::{AtomicUsize, Ordering};
 
+// Only where everything is one object, since the directive must stand in the file that uses the name.
+#[cfg(panic = "abort")]
 core::arch::global_asm!(".symver umtui_dlvsym, dlvsym@GLIBC_2.2.5");
 
 unsafe extern "C" {
+    #[cfg_attr(panic = "unwind", link_name = "dlvsym")]
     fn umtui_dlvsym(handle: *mut c_void, name: *const c_char, version: *const c_char) -> *mut c_void;
 }
 

@@ -44,8 +44,9 @@ pub unsafe extern "C" fn leave(frame: &mut Frame, end: u64, thread: &mut Thread)
         put(record, 8, start);
         put(record, 16, frame.site | (*open).depth);
         put(record, DURATION_AT, duration as u32);
+        let lowest = lowest_address(status == 0);
         for op in slot.ops() {
-            argument(frame, op, status == 0, record);
+            argument(frame, op, lowest, record);
         }
         let head = u64::from(slot.head.load(Ordering::Relaxed)) | u64::from(status) << 32;
         AtomicU64::from_ptr(record.cast()).store(head, Ordering::Release);
@@ -152,7 +153,7 @@ unsafe fn write(frame: &Frame, slot: &Slot, flags: u8, call: &Opened, end: u64, 
                     let word = *frame.words().add(usize::from(op.word));
                     put(record, usize::from(op.at), text(op.access, word, succeeded));
                 }
-                _ => argument(frame, op, succeeded, record),
+                _ => argument(frame, op, lowest_address(succeeded), record),
             }
         }
         if long {
@@ -205,28 +206,41 @@ unsafe fn put<T>(record: *mut u8, at: usize, value: T) {
     unsafe { record.add(at).cast::<T>().write_unaligned(value) };
 }
 
+/// The lowest address that is followed: none after failure, since only a successful call has used its pointers;
+/// small ones are dangling pointers to empty arrays.
+#[inline(always)]
+fn lowest_address(succeeded: bool) -> u64 {
+    if succeeded { 4096 } else { u64::MAX }
+}
+
 /// Reads one argument into the record.
 ///
 /// # Safety
-/// `frame` is the call's, `op` one of its function's, and the record has the slots that function takes.
+/// `frame` is the call's, `op` one of its function's, `lowest` from [`lowest_address`], and the record has the
+/// slots that function takes.
 #[inline(always)]
-unsafe fn argument(frame: &Frame, op: &Op, succeeded: bool, record: *mut u8) {
-    let at = usize::from(op.at);
+unsafe fn argument(frame: &Frame, op: &Op, lowest: u64, record: *mut u8) {
     let access = op.access as u8;
-    // SAFETY: the word is a register or a stack argument that the function has. Pointers are followed only
-    // after success, when the function itself has used them; small addresses are dangling pointers to empty
-    // arrays.
+    // SAFETY: the word is a register or a stack argument that the function has; pointers are those that the
+    // function itself has used.
     unsafe {
+        let place = record.add(usize::from(op.at));
         let mut value = *frame.words().add(usize::from(op.word));
         if access & Access::POINTEE != 0 {
             let address = value.wrapping_add(u64::from(op.field));
-            value = match access & Access::WIDE {
-                _ if !succeeded || value < 4096 => 0,
-                0 => u64::from((address as *const u32).read_unaligned()),
-                _ => (address as *const u64).read_unaligned(),
-            };
+            if value < lowest {
+                value = 0;
+            } else if access & Access::WIDE != 0 {
+                value = (address as *const u64).read_unaligned();
+            } else {
+                value = u64::from((address as *const u32).read_unaligned());
+            }
         }
-        if access & Access::WIDE != 0 { put(record, at, value) } else { put(record, at, value as u32) }
+        if access & Access::WIDE != 0 {
+            place.cast::<u64>().write_unaligned(value);
+        } else {
+            place.cast::<u32>().write_unaligned(value as u32);
+        }
     }
 }
 

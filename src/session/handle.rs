@@ -1,5 +1,7 @@
 //! How the screens hold on to a session without knowing its threads.
 
+use std::sync::Arc;
+
 use super::view::{Answer, ViewRequest};
 
 /// The program that `umtui -- CMD` started.
@@ -28,6 +30,25 @@ pub trait Handle: Send {
     fn detach(&self);
     /// Asks the program to end: SIGINT first, SIGTERM the second time, SIGKILL the third.
     fn terminate(&self);
+}
+
+/// A session that somebody else holds on to as well, to ask for the program's status after the screens have gone.
+impl<T: Handle + Sync + ?Sized> Handle for Arc<T> {
+    fn ask(&self, request: ViewRequest) {
+        (**self).ask(request);
+    }
+
+    fn child(&self) -> Option<Child> {
+        (**self).child()
+    }
+
+    fn detach(&self) {
+        (**self).detach();
+    }
+
+    fn terminate(&self) {
+        (**self).terminate();
+    }
 }
 
 /// Where a session puts its answers.

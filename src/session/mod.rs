@@ -1,4 +1,33 @@
 //! One opened trace: its sources, its reader thread, and the rows it prepares.
+//!
+//! [`Session`] reads in a thread and answers a screen's requests between two batches of events; the screen never
+//! waits. [`Loaded`] does the same work at once, for reports. Both are an engine that owns the files, the trace, the
+//! call tree and the names, and that does nothing of itself.
 
+pub mod child;
 pub mod handle;
+pub mod safe;
 pub mod view;
+
+mod alive;
+mod calls;
+mod engine;
+mod events;
+mod failures;
+mod feed;
+mod labels;
+mod loaded;
+mod matches;
+mod model;
+mod order;
+mod output;
+mod overview;
+mod run;
+
+#[cfg(test)]
+pub(crate) mod tests;
+
+pub use child::{ChildControl, Output};
+pub use failures::Failure;
+pub use loaded::{LoadError, Loaded};
+pub use run::{OpenError, Session};

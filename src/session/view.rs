@@ -5,53 +5,7 @@
 
 use std::sync::Arc;
 
-/// How calls are put together in the tree.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default)]
-pub enum Grouping {
-    /// Process, thread, call site, call, nested call.
-    #[default]
-    Thread,
-    /// Process, stream, call site, call, nested call.
-    Stream,
-    /// Device, call site, call, nested call.
-    Device,
-    /// Call site, call, nested call; all threads together.
-    CallSite,
-    /// One row for each function.
-    Flat,
-    /// Function, then who called it, up to the thread.
-    Inverted,
-}
-
-/// A column of the calls screen. Total and self are sums of nanoseconds.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-#[allow(missing_docs, reason = "the names say it")]
-pub enum Column {
-    Name,
-    Total,
-    SelfTime,
-    Count,
-    Failed,
-    Min,
-    Average,
-    P50,
-    P99,
-    Max,
-    Share,
-}
-
-/// Identity of a tree node: the same for the same path of names, whatever the sort, the time or the run.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct NodeKey(pub u64);
-
-/// Which nodes show their children.
-#[derive(Clone, Debug, PartialEq, Eq, Default)]
-pub struct Folds {
-    /// Nodes above this depth are open unless listed in `flipped`; 0: all folded.
-    pub open_depth: u16,
-    /// Nodes that are the other way round.
-    pub flipped: std::collections::BTreeSet<NodeKey>,
-}
+pub use crate::graph::{Column, Folds, Grouping, NodeKey, NodeKind};
 
 /// Rows of the calls screen.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -168,6 +122,10 @@ pub struct CallRow {
     pub key: NodeKey,
     /// Depth in the tree, 0 for the roots.
     pub depth: u16,
+    /// The node above it, wherever that is in the list; `None` for the roots.
+    pub parent: Option<NodeKey>,
+    /// Its child with the largest total, whatever the sort and whether open or not; `None` for a leaf.
+    pub hottest: Option<NodeKey>,
     /// What stands in the name column.
     pub label: String,
     /// What kind of node it is.
@@ -194,19 +152,6 @@ pub struct CallRow {
     pub p99_ns: Option<u64>,
     /// Total as a share of all calls' total, thousandths.
     pub share: u16,
-}
-
-/// What a node stands for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-#[allow(missing_docs, reason = "the names say it")]
-pub enum NodeKind {
-    Process,
-    Thread,
-    Stream,
-    Device,
-    Site,
-    Runtime,
-    Driver,
 }
 
 /// Rows of the calls screen.
@@ -357,7 +302,7 @@ pub struct OutputRows {
 
 /// The rows of an answer.
 #[derive(Clone, Debug, PartialEq, Eq)]
-#[allow(missing_docs, reason = "one for each view")]
+#[allow(missing_docs, clippy::large_enum_variant, reason = "one for each view; few are alive at a time")]
 pub enum Body {
     Overview(Overview),
     Calls(CallsRows),

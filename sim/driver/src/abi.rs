@@ -16,7 +16,6 @@ pub type StreamCallback = unsafe extern "C" fn(Handle, Result32, *mut c_void);
 /// Error numbers of `CUresult`.
 pub mod code {
     use super::Result32;
-    pub const SUCCESS: Result32 = 0;
     pub const INVALID_VALUE: Result32 = 1;
     pub const OUT_OF_MEMORY: Result32 = 2;
     pub const NOT_INITIALIZED: Result32 = 3;

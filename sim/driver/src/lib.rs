@@ -5,6 +5,7 @@
 mod abi;
 mod api;
 mod attributes;
+mod capture;
 mod config;
 mod context;
 mod copy;

@@ -1,6 +1,6 @@
 //! Locks and waiting on bare futexes.
 //!
-//! `std`'s locks would do, but three things rule them out here: a fork must be able to reset them in the child, the
+//! `std`'s locks would do, but three things rule them out here: a fork must be able to take and release them all, the
 //! residency lock is taken inside a SIGSEGV handler, and a thread that waits for a stream must hold nothing, so that a
 //! signal handler may `longjmp` out of the wait.
 
@@ -59,11 +59,6 @@ impl RawLock {
         if self.0.swap(0, Ordering::Release) == 2 {
             futex_wake(&self.0, 1);
         }
-    }
-
-    /// Frees the lock whoever had it: for the child of a fork, where the holder may not exist.
-    pub fn reset(&self) {
-        self.0.store(0, Ordering::Release);
     }
 }
 

@@ -1,0 +1,51 @@
+//! The started program as the session sees it.
+
+use std::path::Path;
+
+use crate::launch::{self, Program, RunFolder};
+use crate::session::handle::Child;
+use crate::session::{ChildControl, Output};
+
+/// A program under the session's control.
+pub struct Started {
+    program: Program,
+    output: Output,
+    why_silent: Option<String>,
+    detached: bool,
+}
+
+impl Started {
+    /// A program that was started with its output in the run's folder.
+    #[must_use]
+    pub fn new(program: Program, folder: &RunFolder, name: &Path) -> Self {
+        let output = Output { stdout: folder.stdout(), stderr: Some(folder.stderr()) };
+        Self { program, output, why_silent: launch::why_silent(name), detached: false }
+    }
+}
+
+impl ChildControl for Started {
+    fn poll(&mut self) -> Child {
+        match self.program.poll() {
+            Some(status) => Child::Ended { status },
+            None => Child::Running { pid: self.program.pid() },
+        }
+    }
+
+    fn detach(&mut self) {
+        self.detached = true;
+    }
+
+    fn terminate(&mut self) {
+        if !self.detached {
+            self.program.terminate();
+        }
+    }
+
+    fn output(&self) -> Option<Output> {
+        Some(self.output.clone())
+    }
+
+    fn why_silent(&self) -> Option<String> {
+        self.why_silent.clone()
+    }
+}

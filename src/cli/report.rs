@@ -1,0 +1,26 @@
+//! `umtui report`: the numbers of recordings.
+
+use std::io::Write as _;
+
+use super::arguments::{Report, ReportFormat};
+use crate::report;
+use crate::session::Loaded;
+
+/// Prints the report.
+///
+/// # Errors
+/// If nothing can be read, or stdout cannot be written.
+pub fn run(arguments: &Report) -> anyhow::Result<u8> {
+    let mut loaded = Loaded::load_all(&arguments.paths)?;
+    let report = report::Report::of(&mut loaded);
+    let text = match arguments.format {
+        ReportFormat::Text => report::text(&report),
+        ReportFormat::Json => report::json(&report),
+    };
+    match std::io::stdout().write_all(text.as_bytes()) {
+        // `umtui report | head` is no failure.
+        Err(error) if error.kind() == std::io::ErrorKind::BrokenPipe => {}
+        other => other?,
+    }
+    Ok(0)
+}

@@ -1,0 +1,31 @@
+//! `umtui symbolize`: names of call sites, kept beside the recording.
+
+use std::path::Path;
+use std::time::Duration;
+
+use super::arguments::Symbolize;
+use crate::session::{LoadError, Loaded};
+
+/// The longest that looking up names may keep a user waiting after a recording.
+const AFTER_RECORDING: Duration = Duration::from_secs(20);
+/// Likewise when names are all that was asked for.
+const ASKED_FOR: Duration = Duration::from_secs(3600);
+
+/// Looks up the names and writes the side file.
+///
+/// # Errors
+/// If the recording cannot be read or its folder not written.
+pub fn run(arguments: &Symbolize) -> anyhow::Result<u8> {
+    let mut loaded = Loaded::load_all(&[arguments.path.clone()])?;
+    loaded.write_names(&arguments.path, ASKED_FOR)?;
+    Ok(0)
+}
+
+/// Does so at the end of a recording; a recording without a call has no names.
+pub(super) fn write(folder: &Path) -> anyhow::Result<()> {
+    match Loaded::load_all(&[folder.to_owned()]) {
+        Ok(mut loaded) => Ok(loaded.write_names(folder, AFTER_RECORDING)?),
+        Err(LoadError::Nothing(_)) => Ok(()),
+        Err(error) => Err(error.into()),
+    }
+}

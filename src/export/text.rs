@@ -1,0 +1,448 @@
+//! `trace.log`: one event a line, see [`crate::parse::text`] for the form. Nothing is lost: reading it gives the same
+//! trace.
+
+use crate::trace::raw::RawCall;
+use crate::trace::results;
+use crate::trace::{
+    ApiId, Bytes, Call, CallFlags, OpenCall, Process, ProcessId, SiteId, State, Style, Trace, Track,
+};
+use std::collections::{BinaryHeap, HashMap, HashSet, VecDeque};
+use std::cmp::Reverse;
+use std::io::{self, Write};
+use std::sync::Arc;
+
+/// Writes the trace; `files` are those of [`Trace::files`], where the raw records lie.
+///
+/// # Errors
+/// When writing fails, or a file no longer holds a record.
+pub fn write(trace: &Trace, files: &[Arc<dyn Bytes>], out: &mut dyn Write) -> io::Result<()> {
+    let labels = Labels::new(trace);
+    let start = trace.start_ns();
+    writeln!(out, "{}", crate::parse::sniff::TEXT_MARK)?;
+    writeln!(out, "# start {start}")?;
+    definitions(trace, &labels, out)?;
+    for damage in &trace.damage {
+        let file = trace.files.get(damage.file).map_or("", String::as_str);
+        writeln!(out, "# damaged: {file:?} at {}: {:?}", damage.offset, damage.why)?;
+    }
+    let mut threads: Vec<Walk<'_>> = trace.tracks.iter().map(Walk::new).collect();
+    let mut heap: BinaryHeap<Reverse<(u64, usize)>> = BinaryHeap::new();
+    for (index, thread) in threads.iter_mut().enumerate() {
+        heap.extend(thread.next_start().map(|time| Reverse((time, index))));
+    }
+    let mut writer = Lines { trace, labels: &labels, files, start, out };
+    while let Some(Reverse((_, index))) = heap.pop() {
+        let Some(thread) = threads.get_mut(index) else { continue };
+        if let Some(step) = thread.next() {
+            writer.step(thread.track, &step)?;
+        }
+        heap.extend(thread.next_start().map(|time| Reverse((time, index))));
+    }
+    Ok(())
+}
+
+/// What lines call processes and functions.
+struct Labels {
+    processes: Vec<String>,
+    apis: Vec<String>,
+}
+
+impl Labels {
+    fn new(trace: &Trace) -> Self {
+        let mut pids: HashMap<u32, usize> = HashMap::new();
+        let process = |process: &Process| {
+            let seen = pids.entry(process.pid).or_default();
+            *seen += 1;
+            if *seen == 1 { process.pid.to_string() } else { format!("{}#{seen}", process.pid) }
+        };
+        let processes = trace.processes.iter().map(process).collect();
+        let mut taken: HashSet<&str> = HashSet::new();
+        let api = |(index, api): (usize, &crate::trace::Api)| {
+            let name = trace.names.get(api.name);
+            let plain = !name.is_empty() && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_');
+            let plain = plain || !api.defined;
+            if plain && taken.insert(name) { name.to_owned() } else { format!("function#{index}") }
+        };
+        let apis = trace.apis.iter().enumerate().map(api).collect();
+        Self { processes, apis }
+    }
+
+    fn process(&self, id: ProcessId) -> &str {
+        self.processes.get(id.index()).map_or("?", String::as_str)
+    }
+
+    fn api(&self, id: ApiId) -> &str {
+        self.apis.get(id.index()).map_or("?", String::as_str)
+    }
+}
+
+fn definitions(trace: &Trace, labels: &Labels, out: &mut dyn Write) -> io::Result<()> {
+    for (index, process) in (0..).zip(&trace.processes) {
+        let id = ProcessId(index);
+        process_lines(trace, labels.process(id), id, process, out)?;
+    }
+    for module in trace.sites.modules() {
+        let process = trace.process(module.process);
+        // In ticks of the text's clock, which is MONOTONIC.
+        let at = process.map_or(0, |process| monotonic_of(process, module.ticks));
+        writeln!(
+            out,
+            "# module {} start={:#x} end={:#x} offset={:#x} at={at} build={} path={:?}",
+            labels.process(module.process),
+            module.start,
+            module.end,
+            module.file_offset,
+            hex(&module.build_id),
+            trace.names.get(module.path)
+        )?;
+    }
+    let mut kernels: Vec<_> = trace.kernels.iter().collect();
+    kernels.sort_unstable();
+    for (&(process, handle), &name) in kernels {
+        writeln!(out, "# kernel {} {handle:#x} {:?}", labels.process(process), trace.names.get(name))?;
+    }
+    // Those that are not defined first: the reader keeps their numbers free.
+    for defined in [false, true] {
+        for (index, api) in (0..).zip(&trace.apis).filter(|(_, api)| api.defined == defined) {
+            let label = labels.api(ApiId(index));
+            if defined {
+                let layer = if api.layer == crate::trace::Layer::Runtime { "runtime" } else { "driver" };
+                writeln!(out, "# api {label} {layer} {:?} {}", trace.names.get(api.name), api.signature)?;
+            } else {
+                writeln!(out, "# api {label} undefined")?;
+            }
+        }
+    }
+    for track in &trace.tracks {
+        let (process, name) = (labels.process(track.process), trace.names.get(track.name));
+        writeln!(out, "# thread {process}/{} lost={} {name:?}", track.thread, track.lost)?;
+    }
+    Ok(())
+}
+
+fn process_lines(
+    trace: &Trace,
+    label: &str,
+    id: ProcessId,
+    process: &Process,
+    out: &mut dyn Write,
+) -> io::Result<()> {
+    let of_threads = trace.tracks.iter().filter(|track| track.process == id).fold(0u64, |sum, track| sum.saturating_add(track.lost));
+    let (state, reason) = match process.state {
+        State::Recording => ("recording", 0),
+        State::Ended => ("ended", 0),
+        State::Full => ("full", 0),
+        State::Failed(errno) => ("failed", errno),
+        State::Killed => ("killed", 0),
+    };
+    writeln!(
+        out,
+        "# process {label} pid={} parent={} started={} state={state} reason={reason} lost={} max={} cost_ps={} run={} error_ppb={} \
+         monotonic={} realtime={} axis={} last={} boot={} host={:?} program={:?} folder={:?}",
+        process.pid,
+        process.parent_pid,
+        process.start_time,
+        process.lost.saturating_sub(of_threads),
+        process.max_bytes,
+        process.cost_ps,
+        process.run_id,
+        process.rate_error_ppb,
+        process.start.monotonic_ns,
+        process.start.realtime_ns,
+        process.axis_offset_ns,
+        process.last_ns,
+        hex(&process.boot_id),
+        trace.names.get(process.host),
+        trace.names.get(process.program),
+        trace.names.get(process.folder)
+    )?;
+    for argument in &process.arguments {
+        writeln!(out, "# argument {label} {argument:?}")?;
+    }
+    Ok(())
+}
+
+/// MONOTONIC time of a process at `ticks` of its clock.
+fn monotonic_of(process: &Process, ticks: u64) -> u64 {
+    let rate = umtui_wire::clock::Rate::new(process.ticks_per_second);
+    if ticks >= process.start.ticks {
+        process.start.monotonic_ns.saturating_add(rate.ns(ticks - process.start.ticks))
+    } else {
+        process.start.monotonic_ns.saturating_sub(rate.ns(process.start.ticks - ticks))
+    }
+}
+
+fn hex(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+/// A line to be written.
+enum Step {
+    /// A row, and the depth down to which open lines are complete before it, where that is not plain.
+    Row(usize, Option<u8>),
+    /// An open call.
+    Open(OpenCall),
+}
+
+/// Goes through a thread's calls in order of start, each before the calls nested in it.
+struct Walk<'a> {
+    track: &'a Track,
+    next_row: usize,
+    last_root: Option<u8>,
+    open: usize,
+    queue: VecDeque<(u64, Step)>,
+}
+
+impl<'a> Walk<'a> {
+    fn new(track: &'a Track) -> Self {
+        Self { track, next_row: 0, last_root: None, open: 0, queue: VecDeque::new() }
+    }
+
+    fn next_start(&mut self) -> Option<u64> {
+        self.fill();
+        self.queue.front().map(|(start, _)| *start)
+    }
+
+    fn next(&mut self) -> Option<Step> {
+        self.queue.pop_front().map(|(_, step)| step)
+    }
+
+    fn fill(&mut self) {
+        if !self.queue.is_empty() {
+            return;
+        }
+        if self.next_row < self.track.len() {
+            let group = self.track.group(self.next_row);
+            self.next_row = group.end;
+            self.add_group(group);
+        } else if let Some(call) = self.track.in_flight.get(self.open) {
+            self.open += 1;
+            self.queue.push_back((call.start_ns, Step::Open(*call)));
+        }
+    }
+
+    /// The rows of a group, which are in order of completion, as lines in order of start.
+    fn add_group(&mut self, group: std::ops::Range<usize>) {
+        struct Node {
+            row: usize,
+            start: u64,
+            depth: u8,
+            children: Vec<Node>,
+        }
+        let mut roots: Vec<Node> = Vec::new();
+        let mut row = group.start;
+        self.track.for_each(group, |call: Call| {
+            let first = roots.iter().rposition(|node| node.depth <= call.depth).map_or(0, |at| at + 1);
+            let children = roots.split_off(first);
+            roots.push(Node { row, start: call.start_ns, depth: call.depth, children });
+            row += 1;
+        });
+        // Depth first; a sibling that is deeper than the one before it is not nested in that.
+        let mut stack: Vec<(std::vec::IntoIter<Node>, Option<u8>)> = vec![(roots.into_iter(), self.last_root)];
+        while let Some((siblings, previous)) = stack.last_mut() {
+            let Some(node) = siblings.next() else {
+                if stack.len() == 1 {
+                    self.last_root = stack.first().and_then(|(_, previous)| *previous);
+                }
+                stack.pop();
+                continue;
+            };
+            let up = previous.filter(|&depth| node.depth > depth);
+            *previous = Some(node.depth);
+            self.queue.push_back((node.start, Step::Row(node.row, up)));
+            stack.push((node.children.into_iter(), None));
+        }
+    }
+}
+
+struct Lines<'a> {
+    trace: &'a Trace,
+    labels: &'a Labels,
+    files: &'a [Arc<dyn Bytes>],
+    start: u64,
+    out: &'a mut dyn Write,
+}
+
+impl Lines<'_> {
+    fn step(&mut self, track: &Track, step: &Step) -> io::Result<()> {
+        match step {
+            Step::Row(row, up) => {
+                if let Some(depth) = up {
+                    writeln!(self.out, "# up {}/{} {depth}", self.labels.process(track.process), track.thread)?;
+                }
+                self.row(track, *row)
+            }
+            Step::Open(call) => self.open(track, call),
+        }
+    }
+
+    fn head(&mut self, track: &Track, start_ns: u64, api: ApiId) -> io::Result<()> {
+        let time = start_ns.saturating_sub(self.start);
+        let name: String = self.trace.names.get(track.name).chars().map(|c| if c.is_ascii_graphic() { c } else { '_' }).collect();
+        write!(
+            self.out,
+            "{}.{:09} {}/{} {} {}",
+            time / 1_000_000_000,
+            time % 1_000_000_000,
+            self.labels.process(track.process),
+            track.thread,
+            if name.is_empty() { "-" } else { &name },
+            self.labels.api(api)
+        )
+    }
+
+    fn row(&mut self, track: &Track, row: usize) -> io::Result<()> {
+        let (Some(call), Some(location)) = (track.call(row), track.location(row)) else { return Ok(()) };
+        let file = self.files.get(location.file as usize).ok_or_else(|| io::Error::other("the trace's file is not open"))?;
+        let raw = RawCall::read(&**file, location)?;
+        let Some(api) = self.trace.api(call.api) else { return Ok(()) };
+        self.head(track, call.start_ns, call.api)?;
+        write!(self.out, "({}) = ", raw.text(self.trace, track.process, api, Style::Exact))?;
+        let status = raw.status();
+        write!(self.out, "{status}")?;
+        let named = !call.flags.has(CallFlags::NOT_STATUS) && status != 0;
+        if let Some(name) = results::name(api.layer, status).filter(|_| named) {
+            write!(self.out, " {name}")?;
+        }
+        write!(self.out, " <{}> d{}", call.duration_ns, call.depth)?;
+        for (flag, word) in [
+            (CallFlags::CAPTURED, "captured"),
+            (CallFlags::ENTRY_ONLY, "entry"),
+            (CallFlags::NO_ARGUMENTS, "no-arguments"),
+            (CallFlags::NOT_STATUS, "value"),
+        ] {
+            if call.flags.has(flag) {
+                write!(self.out, " {word}")?;
+            }
+        }
+        self.site(call.site, raw.address())
+    }
+
+    fn open(&mut self, track: &Track, call: &OpenCall) -> io::Result<()> {
+        self.head(track, call.start_ns, call.api)?;
+        let [a, b, c] = call.registers;
+        write!(self.out, "({a:#x} {b:#x} {c:#x}) = ? <unfinished> d{}", call.depth)?;
+        self.site(call.site, self.address(track.process, call.site))
+    }
+
+    fn site(&mut self, site: SiteId, address: u64) -> io::Result<()> {
+        write!(self.out, " @ {address:#x}")?;
+        let site = self.trace.sites.get(site);
+        let module = site.and_then(|site| site.module).and_then(|module| self.trace.sites.module(module));
+        if let (Some(site), Some(module)) = (site, module) {
+            let path = self.trace.names.get(module.path);
+            let name = path.rsplit('/').next().unwrap_or(path);
+            write!(self.out, " {}+{:#x}", name.escape_debug(), site.offset)?;
+        }
+        writeln!(self.out)
+    }
+
+    /// The address of a site in a process: sites of one module are one in all processes.
+    fn address(&self, process: ProcessId, site: SiteId) -> u64 {
+        let Some(site) = self.trace.sites.get(site) else { return 0 };
+        let Some(module) = site.module.and_then(|module| self.trace.sites.module(module)) else { return site.address };
+        let own = self.trace.sites.modules().iter().find(|other| {
+            let address = site.offset.wrapping_sub(other.file_offset).wrapping_add(other.start);
+            other.process == process && other.identity == module.identity && (other.start..other.end).contains(&address)
+        });
+        own.map_or(site.address, |own| site.offset.wrapping_sub(own.file_offset).wrapping_add(own.start))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::parse::NativeReader;
+    use crate::parse::native::tests::made::{Wishes, make};
+    use crate::parse::native::tests::model::{finish, lines};
+    use crate::parse::text::import;
+    use proptest::prelude::*;
+
+    fn read(images: Vec<(Vec<u8>, bool)>) -> (Trace, Vec<Arc<dyn Bytes>>) {
+        let mut trace = Trace::default();
+        let mut files: Vec<Arc<dyn Bytes>> = Vec::new();
+        for (image, killed) in images {
+            let image: Arc<dyn Bytes> = Arc::new(image);
+            let mut reader = NativeReader::open(image.clone(), "a.umt", &mut trace).unwrap();
+            reader.set_process_gone(killed);
+            finish(&mut reader, &mut trace, 5000).unwrap();
+            files.push(image);
+        }
+        (trace, files)
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(32))]
+        #[test]
+        fn text_reads_back_without_loss(seed: u64, threads in 1u64..5, groups in 0u64..600, hz in 0usize..3, two: bool) {
+            let ticks_per_second = [1_000_000_000, 2_100_000_001, 999_999][hz];
+            let wishes = Wishes { threads, groups, ticks_per_second, sealed: seed % 2 == 0, hand_overs: seed % 3 == 0 };
+            let mut images = vec![(make(seed, wishes).image, false)];
+            if two {
+                images.push((make(seed ^ 5, wishes).image, false));
+            }
+            let (trace, files) = read(images);
+            let mut text = Vec::new();
+            write(&trace, &files, &mut text).unwrap();
+            let imported = import(&text, "trace.log").unwrap();
+            prop_assert_eq!(&imported.bad, &[], "{}", String::from_utf8_lossy(&text));
+            let (again, files_again) = read(imported.files);
+            let (one, other) = (lines(&trace, &files), lines(&again, &files_again));
+            for (one, other) in one.iter().zip(&other) {
+                prop_assert_eq!(one, other);
+            }
+            prop_assert_eq!(one.len(), other.len());
+            let mut text_again = Vec::new();
+            write(&again, &files_again, &mut text_again).unwrap();
+            // Functions that nobody calls are not written down again.
+            let calls = |text: Vec<u8>| {
+                let text = String::from_utf8(text).unwrap();
+                text.lines().filter(|line| !line.starts_with("# api")).map(str::to_owned).collect::<Vec<_>>()
+            };
+            prop_assert_eq!(calls(text), calls(text_again));
+        }
+
+        #[test]
+        fn damaged_text_is_named_by_line(seed in 0u64..20, edits in 1usize..20) {
+            let wishes = Wishes { threads: 2, groups: 60, ticks_per_second: 1_000_000_000, sealed: true, hand_overs: false };
+            let (trace, files) = read(vec![(make(seed, wishes).image, false)]);
+            let mut text = Vec::new();
+            write(&trace, &files, &mut text).unwrap();
+            let mut random = crate::parse::native::tests::made::Random(seed ^ edits as u64);
+            for _ in 0..edits {
+                let at = 20 + random.below(text.len() as u64 - 20) as usize;
+                text[at] = random.next() as u8;
+            }
+            text.truncate(text.len() - random.below(200) as usize);
+            let imported = import(&text, "trace.log").unwrap();
+            let (again, _) = read(imported.files);
+            prop_assert!(again.events() <= trace.events() + 1);
+        }
+    }
+
+    #[test]
+    fn it_reads_like_strace() {
+        let wishes = Wishes { threads: 1, groups: 300, ticks_per_second: 1_000_000_000, sealed: true, hand_overs: false };
+        let (trace, files) = read(vec![(make(7, wishes).image, false)]);
+        let mut text = Vec::new();
+        write(&trace, &files, &mut text).unwrap();
+        let text = String::from_utf8(text).unwrap();
+        let line = text.lines().find(|line| line.contains(" cudaFree(ptr=0x") && line.contains("> d0 @ 0x7f")).unwrap();
+        assert!(line.contains(" 4121/4121 ") && line.contains(") = "), "{line}");
+    }
+
+    #[test]
+    fn a_call_out_of_order_comes_back() {
+        // Depths 1, 3, 0 in order of completion: the 3 is not nested in the 1. Then one whose outer call is open.
+        use crate::parse::native::writer::{CallRecord, FileInfo, NativeWriter};
+        let mut writer = NativeWriter::new(std::io::Cursor::new(Vec::new()), FileInfo { pid: 9, ..FileInfo::default() }, 65536);
+        for (depth, start, duration) in [(1, 10, 5), (3, 16, 2), (0, 9, 20), (1, 40, 1)] {
+            writer.call(1, &CallRecord { api: 3, start, duration, depth, ..CallRecord::default() }).unwrap();
+        }
+        let (trace, files) = read(vec![(writer.finish(true).unwrap().into_inner(), false)]);
+        let mut text = Vec::new();
+        write(&trace, &files, &mut text).unwrap();
+        let (again, again_files) = read(import(&text, "t").unwrap().files);
+        assert_eq!(lines(&trace, &files), lines(&again, &again_files));
+    }
+}

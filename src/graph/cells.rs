@@ -1,0 +1,213 @@
+//! The finest cells: one for each thread, stream, device, call site and path of calls.
+//!
+//! Every grouping of the calls screen is a fold of these. Stream and device are those of the outermost call,
+//! so that a call and what it calls stay together.
+
+use petgraph::graph::{DiGraph, NodeIndex};
+use rustc_hash::FxHashMap;
+
+use super::stats::Stats;
+use super::walk::{Outermost, Sink, duration};
+use crate::trace::{ApiId, Call, SiteId, StreamId, TrackId};
+
+/// Number of a cell. A parent's is smaller than its children's.
+pub type CellId = NodeIndex<u32>;
+
+/// Where the outermost call of a path was made.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Place {
+    /// Thread.
+    pub track: TrackId,
+    /// The code that called.
+    pub site: SiteId,
+    /// Stream argument of the call.
+    pub stream: StreamId,
+    /// Current device.
+    pub device: u8,
+}
+
+/// A path of calls at a place, and what is known of the calls at its end.
+#[derive(Clone, Debug)]
+pub struct Cell {
+    /// Where the path begins.
+    pub place: Place,
+    /// The cell of the calling call; `None` for calls made by the program.
+    pub parent: Option<CellId>,
+    /// The function at the end of the path.
+    pub api: ApiId,
+    /// Whether the same function stands elsewhere on the path already: its time is counted there.
+    pub nested_in_itself: bool,
+    /// Its calls.
+    pub stats: Stats,
+}
+
+/// All cells, and the calling relation between them.
+#[derive(Clone, Debug, Default)]
+pub struct Cells {
+    graph: DiGraph<Cell, (), u32>,
+    roots: FxHashMap<(u64, u64), CellId>,
+    children: FxHashMap<u64, CellId>,
+    /// For each cell the generation in which it last changed.
+    stamps: Vec<u32>,
+    generation: u32,
+}
+
+impl Cells {
+    /// Cells.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.graph.node_count()
+    }
+
+    /// Whether there is none.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// A cell.
+    #[must_use]
+    pub fn get(&self, id: CellId) -> Option<&Cell> {
+        self.graph.node_weight(id)
+    }
+
+    /// Cells that changed after `generation`, parents before children.
+    pub fn changed_since(&self, generation: u32) -> impl Iterator<Item = (CellId, &Cell)> {
+        let stamps = self.stamps.iter().zip(0u32..);
+        stamps
+            .filter(move |&(&stamp, _)| stamp > generation)
+            .filter_map(|(_, index)| self.get(CellId::from(index)).map(|cell| (CellId::from(index), cell)))
+    }
+
+    /// All cells, parents before children.
+    pub fn iter(&self) -> impl Iterator<Item = (CellId, &Cell)> {
+        self.graph.node_indices().zip(self.graph.node_weights())
+    }
+
+    /// The graph itself: an edge leads from the calling path to the called.
+    #[must_use]
+    pub fn graph(&self) -> &DiGraph<Cell, (), u32> {
+        &self.graph
+    }
+
+    /// Number of the current state; changes are stamped with it.
+    #[must_use]
+    pub fn generation(&self) -> u32 {
+        self.generation
+    }
+
+    /// Begins a new state: what changes from here on is told apart from what changed before.
+    pub(super) fn next_generation(&mut self) {
+        self.generation += 1;
+    }
+
+    /// The cell of an outermost call, if there is one.
+    #[must_use]
+    pub fn find_root(&self, place: Place, api: ApiId) -> Option<CellId> {
+        self.roots.get(&root_key(place, api)).copied()
+    }
+
+    /// The cell of a nested call, if there is one.
+    #[must_use]
+    pub fn find_child(&self, parent: CellId, api: ApiId) -> Option<CellId> {
+        self.children.get(&child_key(parent, api)).copied()
+    }
+
+    /// Notes a call that has begun and not ended.
+    pub(super) fn add_running(&mut self, id: CellId) {
+        if let Some(stats) = self.change(id) {
+            stats.sums.running += 1;
+        }
+    }
+
+    /// A call that has no nested ones.
+    #[inline]
+    pub(super) fn whole_call(&mut self, id: CellId, duration_ns: Option<u64>, failed: bool) {
+        if let Some(stats) = self.change(id) {
+            stats.add_call(duration_ns, failed);
+            stats.sums.self_ns = stats.sums.self_ns.saturating_add(duration_ns.unwrap_or(0));
+        }
+    }
+
+    #[inline]
+    fn change(&mut self, id: CellId) -> Option<&mut Stats> {
+        if let Some(stamp) = self.stamps.get_mut(id.index()) {
+            *stamp = self.generation;
+        }
+        self.graph.node_weight_mut(id).map(|cell| &mut cell.stats)
+    }
+
+    fn make(&mut self, place: Place, parent: Option<CellId>, api: ApiId) -> CellId {
+        let mut nested_in_itself = false;
+        let mut above = parent;
+        while let Some(cell) = above.and_then(|id| self.get(id)) {
+            nested_in_itself |= cell.api == api;
+            above = cell.parent;
+        }
+        let id = self.graph.add_node(Cell { place, parent, api, nested_in_itself, stats: Stats::default() });
+        self.stamps.push(self.generation);
+        if let Some(parent) = parent {
+            self.graph.add_edge(parent, id, ());
+        }
+        id
+    }
+}
+
+impl Sink for Cells {
+    type Node = CellId;
+
+    #[inline]
+    fn root(&mut self, place: Place, outermost: Outermost) -> CellId {
+        let key = root_key(place, outermost.api);
+        if let Some(&id) = self.roots.get(&key) {
+            return id;
+        }
+        let id = self.make(place, None, outermost.api);
+        self.roots.insert(key, id);
+        id
+    }
+
+    #[inline]
+    fn child(&mut self, parent: CellId, api: ApiId) -> CellId {
+        let key = child_key(parent, api);
+        if let Some(&id) = self.children.get(&key) {
+            return id;
+        }
+        let Some(place) = self.get(parent).map(|cell| cell.place) else { return parent };
+        let id = self.make(place, Some(parent), api);
+        self.children.insert(key, id);
+        id
+    }
+
+    #[inline]
+    fn call(&mut self, node: CellId, _: usize, call: &Call) {
+        if let Some(stats) = self.change(node) {
+            stats.add_call(duration(call), call.flags.failed());
+        }
+    }
+
+    #[inline]
+    fn own_time(&mut self, node: CellId, ns: u64) {
+        if let Some(stats) = self.change(node) {
+            stats.sums.self_ns = stats.sums.self_ns.saturating_add(ns);
+        }
+    }
+
+    fn merge(&mut self, node: CellId, other: &Stats) {
+        if let Some(stats) = self.change(node) {
+            stats.merge(other);
+        }
+    }
+}
+
+#[inline]
+fn root_key(place: Place, api: ApiId) -> (u64, u64) {
+    let who = (place.track.index() as u64) << 32 | place.site.index() as u64;
+    let what = (place.stream.index() as u64) << 32 | u64::from(place.device) << 16 | api.index() as u64;
+    (who, what)
+}
+
+#[inline]
+fn child_key(parent: CellId, api: ApiId) -> u64 {
+    (parent.index() as u64) << 16 | api.index() as u64
+}

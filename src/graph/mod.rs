@@ -1,0 +1,30 @@
+//! The merged call tree: every call of every thread, folded by path while the trace is still growing.
+//!
+//! [`Tree`] takes the calls of each thread in the order in which they end and keeps one [`Cell`] for each thread,
+//! stream, device, call site and path of calls. [`Rows`] folds the cells by a [`Grouping`], and [`Windows`] cuts
+//! out what is to be seen. A live tree equals the one read from the finished trace, however the calls came.
+
+mod cells;
+mod directory;
+mod forest;
+mod functions;
+mod histogram;
+mod identity;
+mod locate;
+mod rows;
+mod stats;
+mod tree;
+mod walk;
+mod window;
+
+#[cfg(test)]
+pub(crate) mod tests;
+
+pub use cells::{Cell, CellId, Cells, Place};
+pub use functions::{Function, functions};
+pub use histogram::{Histogram, QUANTILE_ERROR_PCT};
+pub use identity::{Directory, NodeKey, NodeKind, What, digest};
+pub use rows::{Grouping, Row, RowId, Rows, TOP};
+pub use stats::{Stats, Sums};
+pub use tree::Tree;
+pub use window::{Column, Folds, Labels, Window, WindowRequest, Windows};

@@ -1,0 +1,13 @@
+//! Bytes to events: one folder for each format, and the sniffer that tells them apart.
+//!
+//! Every reader takes any bytes: what is whole is read, what is not becomes a [`crate::trace::Damage`].
+
+pub mod error;
+pub mod native;
+pub mod open;
+pub mod sniff;
+pub mod text;
+
+pub use error::ParseError;
+pub use open::open;
+pub use native::reader::{NativeReader, Progress};

@@ -1,0 +1,139 @@
+//! The first look at a chunk: its checksum, and the calls that other threads' calls depend on.
+
+use super::decode::File;
+use super::piece::{Piece, bytes_of};
+use crate::trace::semantics::ContextUse;
+use crate::trace::{ArgKind, CallFlags, NO_DEVICE, Semantics, Streams, Value};
+use rustc_hash::FxHashMap;
+use umtui_wire::record::{DURATION_AT, FLAG_ENTRY, FLAG_LONG, FLAG_NO_ARGUMENTS, Head, KIND_CALL, KIND_THREAD, SLOT_BYTES, Slot, unpack_site};
+
+/// Which device a thread works on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub struct Current(pub Option<u8>);
+
+/// Devices of contexts, by handle.
+pub type Contexts = FxHashMap<u64, u8>;
+
+/// What a scan keeps from chunk to chunk.
+#[derive(Debug, Default)]
+pub struct Scan {
+    current: FxHashMap<u32, Current>,
+}
+
+/// A call record in the middle of a list of slots.
+#[derive(Clone, Copy)]
+pub struct Record<'a> {
+    /// All its bytes.
+    pub bytes: &'a [u8],
+    /// First word.
+    pub head: Head,
+    /// Start, ticks.
+    pub start: u64,
+    /// End, ticks; saturates.
+    pub end: u64,
+    /// Nesting.
+    pub depth: u8,
+    /// Flags as recorded.
+    pub flags: u8,
+}
+
+/// Duration of a call in ticks; `last` is the last word of its extra slots, if it has any.
+#[must_use]
+#[inline]
+pub const fn duration(first: &Slot, flags: u8, last: Option<u64>) -> u64 {
+    match last {
+        Some(all) if flags & FLAG_LONG != 0 => all,
+        _ => first[DURATION_AT / 8] & u32::MAX as u64,
+    }
+}
+
+impl Scan {
+    /// Looks at slots `piece.scanned..`, which `slots` holds. `tell` takes the streams and contexts it finds.
+    pub fn look(&mut self, piece: &mut Piece, slots: &[Slot], file: &mut File, streams: &mut Streams) {
+        let bytes = bytes_of(slots);
+        let mut at = 0;
+        while let Some(slot) = slots.get(at) {
+            let head = Head::from_word(slot[0]);
+            let next = at + 1 + usize::from(head.extra);
+            if next > slots.len() {
+                break;
+            }
+            if head.kind == KIND_CALL {
+                if file.hot(head.a).concerns_others() {
+                    let (_, depth, flags) = unpack_site(slot[2]);
+                    let last = if next > at + 1 { slots.get(next - 1).map(|slot| slot[5]) } else { None };
+                    let end = slot[1].saturating_add(duration(slot, flags, last));
+                    let bytes = bytes.get(at * SLOT_BYTES..next * SLOT_BYTES).unwrap_or(&[]);
+                    let record = Record { bytes, head, start: slot[1], end, depth, flags };
+                    self.call(piece, record, file, streams);
+                }
+            } else if head.kind == KIND_THREAD {
+                piece.scan_thread = head.b;
+            }
+            at = next;
+        }
+        piece.scanned += at as u32;
+    }
+
+    fn call(&mut self, piece: &Piece, record: Record<'_>, file: &mut File, streams: &mut Streams) {
+        let (low, high) = piece.plausible(file.start_ticks);
+        let failed = CallFlags::of_record(record.flags, record.head.b).failed();
+        let unread = record.flags & (FLAG_NO_ARGUMENTS | FLAG_ENTRY) != 0;
+        if record.start < low || record.end > high || failed || unread {
+            return;
+        }
+        let semantics = file.semantics(record.head.a);
+        let number = |at: u16, kind: ArgKind| match kind.read(record.bytes, usize::from(at)) {
+            Some(Value::Number(bits)) => Some(bits),
+            _ => None,
+        };
+        if let ContextUse::Gives(context, device) = semantics.context
+            && let (Some(handle), Some(device)) = (number(context, ArgKind::Handle), number(device, ArgKind::Device)) {
+                file.contexts.insert(handle, ordinal(device as u32).unwrap_or(NO_DEVICE));
+            }
+        let current = self.current.entry(piece.scan_thread).or_default();
+        current.follow(&semantics, record.bytes, &file.contexts);
+        let device = current.0.unwrap_or(file.hot(record.head.a).fallback(record.depth));
+        let (process, start, end) = (file.process, record.start, record.end);
+        if let Some(handle) = semantics.creates_stream.and_then(|at| number(at, ArgKind::Handle)) {
+            if is_created(handle) {
+                streams.created(process, handle, start, end, device);
+            }
+        } else if semantics.destroys_stream
+            && let Some(handle) = semantics.stream_at.and_then(|at| number(at, ArgKind::Handle))
+                && is_created(handle) {
+                    streams.destroyed(process, handle, start, end);
+                }
+    }
+}
+
+impl Current {
+    /// Follows a successful call.
+    pub fn follow(&mut self, semantics: &Semantics, record: &[u8], contexts: &Contexts) {
+        let number = |at: u16, kind: ArgKind| match kind.read(record, usize::from(at)) {
+            Some(Value::Number(bits)) => Some(bits),
+            _ => None,
+        };
+        let told = semantics.sets_device.or(semantics.learns_device);
+        if let Some(device) = told.and_then(|at| number(at, ArgKind::Device))
+            && let Some(device) = ordinal(device as u32) {
+                self.0 = Some(device);
+            }
+        if let ContextUse::Sets(at) = semantics.context
+            && let Some(device) = number(at, ArgKind::Handle).and_then(|handle| contexts.get(&handle)) {
+                self.0 = Some(*device).filter(|&device| device != NO_DEVICE);
+            }
+    }
+}
+
+/// Whether a handle is that of a stream the program made: 0, 1 and 2 are the default ones.
+#[must_use]
+pub const fn is_created(handle: u64) -> bool {
+    handle > 2
+}
+
+/// A device number that fits.
+#[must_use]
+pub fn ordinal(device: u32) -> Option<u8> {
+    u8::try_from(device).ok().filter(|&device| device != NO_DEVICE)
+}

@@ -1,0 +1,9 @@
+//! The native reader against traces made at random, whole, growing and damaged.
+
+#![allow(missing_docs, reason = "tests")]
+
+mod damage;
+mod growing;
+pub mod made;
+pub mod model;
+mod whole;

@@ -1,0 +1,529 @@
+//! Writes the native format: for text and other inputs that cannot be read in place, for tests and benches.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::io::{self, Seek, SeekFrom, Write};
+use umtui_wire::checksum;
+use umtui_wire::chunk::{
+    self, ChunkHeader, DESK_BYTES, DESK_CALLS, DESKS_AT, Desk, KIND_DEFINITIONS, KIND_DESKS, KIND_EVENTS, OpenCall,
+    STATE_OPEN, STATE_SEALED,
+};
+use umtui_wire::clock::{CLOCK_MONOTONIC, ClockTriple};
+use umtui_wire::definition::{BUILD_ID_MAX, TEXT_MAX, extra_slots};
+use umtui_wire::header::{
+    ARCH_X86_64, CHUNK_MAX, CHUNK_UNIT, ENDIAN_MARK, FileHeader, HEADER_BYTES, MAGIC, STATE_RECORDING, VERSION,
+};
+use umtui_wire::record::{
+    ARGUMENTS_AT, FLAG_LONG, Head, KIND_API, KIND_CALL, KIND_CLOCK, KIND_KERNEL, KIND_LOST, KIND_MODULE, KIND_STRING,
+    KIND_THREAD, SLOT_BYTES, Slot, pack_site,
+};
+use umtui_wire::table::Layer;
+use zerocopy::{FromZeros, IntoBytes};
+
+/// What a file says of its process.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[allow(missing_docs, reason = "as in `FileHeader`")]
+pub struct FileInfo {
+    pub pid: u32,
+    pub parent_pid: u32,
+    pub start_time: u64,
+    pub boot_id: [u8; 16],
+    pub run_id: u64,
+    pub clock: u32,
+    pub rate_error_ppb: u32,
+    pub ticks_per_second: u64,
+    pub start: ClockTriple,
+    pub last: ClockTriple,
+    pub max_bytes: u64,
+    pub lost: u64,
+    pub state: u32,
+    pub reason: u32,
+    pub cost_ps: u64,
+    pub host: String,
+    pub program: String,
+    pub folder: String,
+    pub arguments: Vec<String>,
+}
+
+impl Default for FileInfo {
+    /// A recording in nanoseconds of MONOTONIC that has just begun.
+    fn default() -> Self {
+        Self {
+            pid: 0,
+            parent_pid: 0,
+            start_time: 0,
+            boot_id: [0; 16],
+            run_id: 0,
+            clock: CLOCK_MONOTONIC,
+            rate_error_ppb: 0,
+            ticks_per_second: 1_000_000_000,
+            start: ClockTriple::default(),
+            last: ClockTriple::default(),
+            max_bytes: 0,
+            lost: 0,
+            state: STATE_RECORDING,
+            reason: 0,
+            cost_ps: 0,
+            host: String::new(),
+            program: String::new(),
+            folder: String::new(),
+            arguments: Vec::new(),
+        }
+    }
+}
+
+/// A call to be written.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct CallRecord {
+    /// Api id in the file.
+    pub api: u16,
+    /// What it returned.
+    pub status: u32,
+    /// Start, ticks.
+    pub start: u64,
+    /// Duration, ticks.
+    pub duration: u64,
+    /// Return address.
+    pub site: u64,
+    /// Nesting.
+    pub depth: u8,
+    /// `FLAG_*` but for [`FLAG_LONG`], which is found here.
+    pub flags: u8,
+    /// Arguments: the record's bytes from [`ARGUMENTS_AT`] on, at most 12,000.
+    pub arguments: Vec<u8>,
+}
+
+/// A module to be written.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[allow(missing_docs, reason = "as in a module definition")]
+pub struct ModuleRecord {
+    pub path: u32,
+    pub start: u64,
+    pub end: u64,
+    pub file_offset: u64,
+    pub ticks: u64,
+    pub build_id: Vec<u8>,
+}
+
+/// A chunk being filled.
+struct Filling {
+    header: ChunkHeader,
+    slots: Vec<Slot>,
+    ticks: (u64, u64),
+}
+
+/// Writes one file. Nothing is readable before [`NativeWriter::finish`].
+pub struct NativeWriter<W: Write + Seek> {
+    out: W,
+    info: FileInfo,
+    end: u64,
+    sequence: u64,
+    chunk_bytes: u64,
+    newest: u64,
+    definitions: Option<Filling>,
+    threads: BTreeMap<u32, Filling>,
+    desks: BTreeMap<u32, Vec<OpenCall>>,
+    next_string: u32,
+    strings: rustc_hash::FxHashMap<Vec<u8>, u32>,
+    next_api: u16,
+    free_apis: BTreeSet<u16>,
+}
+
+impl<W: Write + Seek> NativeWriter<W> {
+    /// Begins a file. `chunk_bytes` is the length of chunks, made a multiple of [`CHUNK_UNIT`] of at most 1 MiB.
+    pub fn new(out: W, info: FileInfo, chunk_bytes: u64) -> Self {
+        let newest = info.start.ticks;
+        Self {
+            out,
+            info,
+            end: CHUNK_UNIT,
+            sequence: 0,
+            chunk_bytes: chunk_bytes.clamp(CHUNK_UNIT, CHUNK_MAX) / CHUNK_UNIT * CHUNK_UNIT,
+            newest,
+            definitions: None,
+            threads: BTreeMap::new(),
+            desks: BTreeMap::new(),
+            next_string: 1,
+            strings: rustc_hash::FxHashMap::default(),
+            next_api: 0,
+            free_apis: BTreeSet::new(),
+        }
+    }
+
+    /// What the header will say, to be changed before [`NativeWriter::finish`].
+    pub const fn info_mut(&mut self) -> &mut FileInfo {
+        &mut self.info
+    }
+
+    /// Id of a string, written at its first use; empty strings are 0 ("not recorded") only if `nothing` is meant by the
+    /// caller: here they get an id like any other.
+    ///
+    /// # Errors
+    /// When writing fails.
+    pub fn string(&mut self, text: &[u8]) -> io::Result<u32> {
+        if let Some(&known) = self.strings.get(text) {
+            return Ok(known);
+        }
+        let id = self.next_string;
+        self.next_string = self.next_string.saturating_add(1);
+        let total = u32::try_from(text.len()).map_err(|_| too_long())?;
+        let mut offset = 0;
+        loop {
+            let rest = text.get(offset..).unwrap_or(&[]);
+            let piece = rest.get(..rest.len().min(TEXT_MAX)).unwrap_or(rest);
+            let word = u64::from(total) | (offset as u64) << 32;
+            self.define(Head { kind: KIND_STRING, extra: extra_slots(piece.len()), a: 0, b: id }, word, piece)?;
+            offset += piece.len();
+            if offset >= text.len() {
+                break;
+            }
+        }
+        self.strings.insert(text.to_vec(), id);
+        Ok(id)
+    }
+
+    /// Gives strings ids from `first` on; to be called before the first one is written.
+    pub const fn strings_from(&mut self, first: u32) {
+        self.next_string = first;
+    }
+
+    /// Keeps an api id free: calls with it are of a function that is not defined.
+    pub fn keep_free(&mut self, id: u16) {
+        self.free_apis.insert(id);
+    }
+
+    /// Defines a function; its id. `signature` is as in a definition, with the name.
+    ///
+    /// # Errors
+    /// When writing fails, or the signature is longer than a record can be.
+    pub fn api(&mut self, layer: Layer, signature: &str) -> io::Result<u16> {
+        while self.free_apis.contains(&self.next_api) {
+            self.next_api = self.next_api.checked_add(1).ok_or_else(too_long)?;
+        }
+        let id = self.next_api;
+        self.next_api = self.next_api.checked_add(1).ok_or_else(too_long)?;
+        if signature.len() > TEXT_MAX {
+            return Err(too_long());
+        }
+        let head = Head { kind: KIND_API, extra: extra_slots(signature.len()), a: id, b: layer as u32 };
+        self.define(head, signature.len() as u64, signature.as_bytes())?;
+        Ok(id)
+    }
+
+    /// Defines a module.
+    ///
+    /// # Errors
+    /// When writing fails.
+    pub fn module(&mut self, module: &ModuleRecord) -> io::Result<()> {
+        let build_id = module.build_id.get(..module.build_id.len().min(BUILD_ID_MAX)).unwrap_or(&[]);
+        let mut text = Vec::new();
+        for word in [module.end, module.file_offset, module.ticks, 0, build_id.len() as u64] {
+            text.extend_from_slice(&word.to_le_bytes());
+        }
+        text.extend_from_slice(build_id);
+        let head = Head { kind: KIND_MODULE, extra: 1, a: 0, b: module.path };
+        self.define(head, module.start, &text)
+    }
+
+    /// Defines a kernel.
+    ///
+    /// # Errors
+    /// When writing fails.
+    pub fn kernel(&mut self, handle: u64, name: u32, ticks: u64) -> io::Result<()> {
+        self.define(Head { kind: KIND_KERNEL, extra: 0, a: 0, b: name }, handle, &ticks.to_le_bytes())
+    }
+
+    fn define(&mut self, head: Head, word: u64, text: &[u8]) -> io::Result<()> {
+        let mut bytes = Vec::with_capacity(SLOT_BYTES * (1 + usize::from(head.extra)));
+        bytes.extend_from_slice(&head.word().to_le_bytes());
+        bytes.extend_from_slice(&word.to_le_bytes());
+        bytes.extend_from_slice(text);
+        let slots = slots_of(&bytes, head.extra);
+        let full = self.definitions.as_ref().is_some_and(|chunk| !chunk.fits(slots.len()));
+        if full
+            && let Some(chunk) = self.definitions.take() {
+                self.put_chunk(chunk, true)?;
+            }
+        if self.definitions.is_none() {
+            self.definitions = Some(self.open(KIND_DEFINITIONS, 0, self.newest));
+        }
+        if let Some(chunk) = &mut self.definitions {
+            chunk.slots.extend(slots);
+        }
+        Ok(())
+    }
+
+    /// Appends a call of a thread.
+    ///
+    /// # Errors
+    /// When writing fails, or the arguments are longer than a record can be.
+    pub fn call(&mut self, thread: u32, call: &CallRecord) -> io::Result<()> {
+        let long = call.duration > u64::from(u32::MAX);
+        let mut length = ARGUMENTS_AT + call.arguments.len();
+        if long {
+            length = length.max(SLOT_BYTES) + 8;
+        }
+        let extra = u8::try_from(length.saturating_sub(SLOT_BYTES).div_ceil(SLOT_BYTES)).map_err(|_| too_long())?;
+        let flags = if long { call.flags | FLAG_LONG } else { call.flags & !FLAG_LONG };
+        let head = Head { kind: KIND_CALL, extra, a: call.api, b: call.status };
+        let mut bytes = Vec::with_capacity(SLOT_BYTES * (1 + usize::from(extra)));
+        for word in [head.word(), call.start, pack_site(call.site, call.depth, flags)] {
+            bytes.extend_from_slice(&word.to_le_bytes());
+        }
+        bytes.extend_from_slice(&(call.duration as u32).to_le_bytes());
+        bytes.extend_from_slice(&call.arguments);
+        let mut slots = slots_of(&bytes, extra);
+        if let Some(last) = slots.last_mut().filter(|_| long) {
+            last[5] = call.duration;
+        }
+        let end = call.start.saturating_add(call.duration);
+        self.newest = self.newest.max(end);
+        self.append(thread, &slots, end, Some((call.start, end)))
+    }
+
+    /// Names a thread.
+    ///
+    /// # Errors
+    /// When writing fails.
+    pub fn thread_name(&mut self, thread: u32, name: u32, ticks: u64) -> io::Result<()> {
+        let head = Head { kind: KIND_THREAD, extra: 0, a: 0, b: thread };
+        self.append(thread, &[[head.word(), ticks, u64::from(name), 0, 0, 0]], ticks, None)
+    }
+
+    /// Hands the chunk of a thread that has ended to another.
+    ///
+    /// # Errors
+    /// When writing fails.
+    pub fn hand_over(&mut self, from: u32, to: u32, name: u32, ticks: u64) -> io::Result<()> {
+        if from != to && !self.threads.contains_key(&to) {
+            self.desks.remove(&from);
+            if let Some(chunk) = self.threads.remove(&from) {
+                self.threads.insert(to, chunk);
+            }
+        }
+        self.thread_name(to, name, ticks)
+    }
+
+    /// Appends a clock reading.
+    ///
+    /// # Errors
+    /// When writing fails.
+    pub fn clock(&mut self, thread: u32, reading: &ClockTriple) -> io::Result<()> {
+        let head = Head { kind: KIND_CLOCK, extra: 0, a: 0, b: 0 };
+        let slot = [head.word(), reading.ticks, reading.monotonic_ns, reading.realtime_ns, 0, 0];
+        self.append(thread, &[slot], reading.ticks, None)
+    }
+
+    /// Appends a place where `count` events were lost; the chunk counts them as well.
+    ///
+    /// # Errors
+    /// When writing fails.
+    pub fn lost_here(&mut self, thread: u32, ticks: u64, count: u64) -> io::Result<()> {
+        let head = Head { kind: KIND_LOST, extra: 0, a: 0, b: 0 };
+        self.append(thread, &[[head.word(), ticks, count, 0, 0, 0]], ticks, None)?;
+        self.lost(thread, count)
+    }
+
+    /// Counts events that a thread could not record.
+    ///
+    /// # Errors
+    /// When writing fails.
+    pub fn lost(&mut self, thread: u32, count: u64) -> io::Result<()> {
+        self.append(thread, &[], self.newest, None)?;
+        if let Some(chunk) = self.threads.get_mut(&thread) {
+            chunk.header.lost = chunk.header.lost.saturating_add(count);
+        }
+        Ok(())
+    }
+
+    /// Sets the open calls of a thread, outermost first; those beyond [`DESK_CALLS`] are left out.
+    ///
+    /// # Errors
+    /// When writing fails.
+    pub fn in_flight(&mut self, thread: u32, calls: &[OpenCall]) -> io::Result<()> {
+        self.append(thread, &[], self.newest, None)?;
+        self.desks.insert(thread, calls.iter().copied().take(DESK_CALLS).collect());
+        Ok(())
+    }
+
+    /// Appends a record that was complete at `moment`.
+    fn append(&mut self, thread: u32, slots: &[Slot], moment: u64, ticks: Option<(u64, u64)>) -> io::Result<()> {
+        let full = self.threads.get(&thread).is_some_and(|chunk| !chunk.fits(slots.len()));
+        if full {
+            if let Some(chunk) = self.threads.remove(&thread) {
+                let next = self.open(KIND_EVENTS, thread, moment);
+                self.threads.insert(thread, next);
+                self.put_chunk(chunk, true)?;
+            }
+        } else if !self.threads.contains_key(&thread) {
+            let chunk = self.open(KIND_EVENTS, thread, moment);
+            self.threads.insert(thread, chunk);
+        }
+        if let Some(chunk) = self.threads.get_mut(&thread) {
+            chunk.slots.extend_from_slice(slots);
+            if let Some((first, last)) = ticks {
+                chunk.ticks = (chunk.ticks.0.min(first), chunk.ticks.1.max(last));
+            }
+        }
+        Ok(())
+    }
+
+    fn open(&mut self, kind: u16, thread: u32, moment: u64) -> Filling {
+        let bytes = if kind == KIND_EVENTS { self.chunk_bytes } else { CHUNK_UNIT };
+        let mut header = ChunkHeader::new_zeroed();
+        header.magic = chunk::MAGIC;
+        header.kind = kind;
+        header.state = STATE_OPEN;
+        header.bytes = bytes as u32;
+        header.thread = thread;
+        header.offset = self.end;
+        header.sequence = self.sequence;
+        header.opened = self.triple(moment);
+        self.end += bytes;
+        self.sequence += 1;
+        Filling { header, slots: Vec::new(), ticks: (u64::MAX, 0) }
+    }
+
+    /// A clock reading that agrees with the start at the file's rate.
+    fn triple(&self, ticks: u64) -> ClockTriple {
+        let rate = umtui_wire::clock::Rate::new(self.info.ticks_per_second);
+        let since = rate.ns(ticks.saturating_sub(self.info.start.ticks));
+        ClockTriple {
+            ticks,
+            monotonic_ns: self.info.start.monotonic_ns.saturating_add(since),
+            realtime_ns: self.info.start.realtime_ns.saturating_add(since),
+        }
+    }
+
+    fn put_chunk(&mut self, mut chunk: Filling, seal: bool) -> io::Result<()> {
+        let slots = chunk.slots.as_bytes();
+        chunk.header.committed = (chunk::HEADER_BYTES + slots.len()) as u32;
+        if seal {
+            chunk.header.state = STATE_SEALED;
+            chunk.header.checksum = checksum::of_slots(slots);
+            chunk.header.sealed = self.triple(self.newest);
+            chunk.header.last_ticks = chunk.ticks.1;
+            chunk.header.first_ticks = if chunk.ticks.0 == u64::MAX { 0 } else { chunk.ticks.0 };
+        }
+        self.out.seek(SeekFrom::Start(chunk.header.offset))?;
+        self.out.write_all(chunk.header.as_bytes())?;
+        self.out.write_all(slots)?;
+        let rest = (chunk.header.bytes as usize).saturating_sub(chunk::HEADER_BYTES + slots.len());
+        io::copy(&mut io::Read::take(io::repeat(0), rest as u64), &mut self.out)?;
+        Ok(())
+    }
+
+    fn put_desks(&mut self) -> io::Result<()> {
+        let per_chunk = (CHUNK_UNIT as usize - DESKS_AT) / DESK_BYTES;
+        let mut left: Vec<(u32, Vec<OpenCall>)> = std::mem::take(&mut self.desks).into_iter().collect();
+        while !left.is_empty() {
+            let mut chunk = self.open(KIND_DESKS, 0, self.newest);
+            chunk.header.committed = chunk::HEADER_BYTES as u32;
+            self.out.seek(SeekFrom::Start(chunk.header.offset))?;
+            self.out.write_all(chunk.header.as_bytes())?;
+            let mut bytes = vec![0; DESKS_AT - chunk::HEADER_BYTES];
+            for (thread, calls) in left.drain(..left.len().min(per_chunk)) {
+                let mut desk = Desk::new_zeroed();
+                desk.thread = thread;
+                desk.no_frame = u64::MAX;
+                for (place, call) in desk.calls.iter_mut().zip(calls) {
+                    *place = call;
+                }
+                bytes.extend_from_slice(desk.as_bytes());
+            }
+            bytes.resize(CHUNK_UNIT as usize - chunk::HEADER_BYTES, 0);
+            self.out.write_all(&bytes)?;
+        }
+        Ok(())
+    }
+
+    /// Writes what is left and the header; the chunks still being filled stay open unless `seal`.
+    ///
+    /// # Errors
+    /// When writing fails.
+    pub fn finish(mut self, seal: bool) -> io::Result<W> {
+        if let Some(chunk) = self.definitions.take() {
+            self.put_chunk(chunk, seal)?;
+        }
+        for chunk in std::mem::take(&mut self.threads).into_values() {
+            self.put_chunk(chunk, seal)?;
+        }
+        self.put_desks()?;
+        let header = self.header();
+        self.out.seek(SeekFrom::Start(0))?;
+        self.out.write_all(header.as_bytes())?;
+        let gap = CHUNK_UNIT - HEADER_BYTES as u64;
+        if self.end == CHUNK_UNIT {
+            io::copy(&mut io::Read::take(io::repeat(0), gap), &mut self.out)?;
+        }
+        self.out.flush()?;
+        Ok(self.out)
+    }
+
+    fn header(&self) -> FileHeader {
+        let info = &self.info;
+        let mut header = FileHeader::new_zeroed();
+        header.magic = MAGIC;
+        header.version = VERSION;
+        header.header_bytes = HEADER_BYTES as u32;
+        header.endian = ENDIAN_MARK;
+        header.arch = ARCH_X86_64;
+        header.pid = info.pid;
+        header.parent_pid = info.parent_pid;
+        header.start_time = info.start_time;
+        header.boot_id = info.boot_id;
+        header.run_id = info.run_id;
+        header.clock = info.clock;
+        header.rate_error_ppb = info.rate_error_ppb;
+        header.ticks_per_second = info.ticks_per_second;
+        header.start = info.start;
+        header.max_bytes = info.max_bytes;
+        header.end = self.end;
+        header.lost = info.lost;
+        header.state = info.state;
+        header.reason = info.reason;
+        header.cost_ps = info.cost_ps;
+        header.last = info.last;
+        fill(&mut header.host, &info.host);
+        fill(&mut header.program, &info.program);
+        fill(&mut header.folder, &info.folder);
+        let mut at = 0;
+        for argument in &info.arguments {
+            let bytes = argument.bytes().filter(|&byte| byte != 0).chain(std::iter::once(0));
+            for byte in bytes {
+                if let Some(place) = header.arguments.get_mut(at) {
+                    *place = byte;
+                }
+                at += 1;
+            }
+        }
+        header
+    }
+}
+
+impl Filling {
+    fn fits(&self, slots: usize) -> bool {
+        self.slots.len() + slots <= super::piece::capacity(self.header.bytes) as usize
+    }
+}
+
+fn fill(field: &mut [u8], text: &str) {
+    let keep = field.len().saturating_sub(1);
+    for (place, byte) in field.iter_mut().take(keep).zip(text.bytes()) {
+        *place = byte;
+    }
+}
+
+/// The slots of a record whose first bytes are these.
+fn slots_of(bytes: &[u8], extra: u8) -> Vec<Slot> {
+    let mut slots = vec![[0u64; 6]; 1 + usize::from(extra)];
+    let place = slots.as_mut_bytes();
+    let count = bytes.len().min(place.len());
+    if let (Some(to), Some(from)) = (place.get_mut(..count), bytes.get(..count)) {
+        to.copy_from_slice(from);
+    }
+    slots
+}
+
+fn too_long() -> io::Error {
+    io::Error::new(io::ErrorKind::InvalidInput, "too long for one record of a trace")
+}

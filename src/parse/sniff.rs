@@ -1,0 +1,99 @@
+//! What a file is, found by its content and never by its name.
+
+use super::ParseError;
+use crate::trace::Bytes;
+use umtui_wire::header::MAGIC;
+
+/// A format that can be read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Format {
+    /// umtui's own.
+    Native,
+    /// Text, one event a line.
+    Text,
+    /// Nothing is there yet: empty, or a header that has not been written.
+    Nothing,
+}
+
+/// First line of a text trace.
+pub const TEXT_MARK: &str = "# umtui trace 1";
+
+/// Finds out what `file` is.
+///
+/// # Errors
+/// When it cannot be read, or is nothing that umtui reads; the error names what was seen.
+pub fn sniff(bytes: &dyn Bytes, file: &str) -> Result<Format, ParseError> {
+    let mut first = [0; 512];
+    let io = |source| ParseError::Io { file: file.to_owned(), offset: 0, source };
+    let count = bytes.read_at(0, &mut first).map_err(io)?;
+    let first = first.get(..count).unwrap_or(&[]);
+    if first.iter().take(MAGIC.len()).all(|&byte| byte == 0) || (count < MAGIC.len() && MAGIC.starts_with(first)) {
+        return Ok(Format::Nothing);
+    }
+    if first.starts_with(&MAGIC) {
+        return Ok(Format::Native);
+    }
+    let text = first.strip_prefix(b"\xef\xbb\xbf").unwrap_or(first);
+    if text.starts_with(TEXT_MARK.as_bytes()) {
+        return Ok(Format::Text);
+    }
+    let what = seen(first);
+    Err(ParseError::Format { file: file.to_owned(), what: format!("byte 0: {what}") })
+}
+
+fn seen(first: &[u8]) -> String {
+    const KNOWN: &[(&[u8], &str)] = &[
+        (b"\x1f\x8b", "gzip data is not supported yet; unpack it with gunzip"),
+        (b"\x28\xb5\x2f\xfd", "zstd data is not supported yet; unpack it with unzstd"),
+        (b"SQLite format 3\0", "an SQLite database (nsys export?) is not supported yet"),
+        (b"\x7fELF", "a program, not a trace; record it with `umtui record -o DIR -- PROGRAM`"),
+        (b"NVTX", "an NVIDIA report is not supported; export it with `nsys export --type sqlite`"),
+        (b"UMTUI\n", "a trace damaged by a text-mode transfer; copy it again in binary mode"),
+        (b"UMTUI\r", "a trace damaged by a text-mode transfer; copy it again in binary mode"),
+        (b"PK\x03\x04", "a zip archive; unpack it first"),
+        (b"BZh", "bzip2 data is not supported; unpack it with bunzip2"),
+        (b"\xfd7zXZ", "xz data is not supported; unpack it with unxz"),
+    ];
+    if let Some((_, what)) = KNOWN.iter().find(|(magic, _)| first.starts_with(magic)) {
+        return (*what).to_owned();
+    }
+    let trimmed = first.trim_ascii_start();
+    if trimmed.starts_with(b"{") || trimmed.starts_with(b"[") {
+        return "JSON (a Chrome or PyTorch trace?) is not supported yet".to_owned();
+    }
+    let line: Vec<u8> = first.iter().copied().take(24).take_while(|&byte| byte != b'\n').collect();
+    format!("begins with \"{}\", which is no trace that umtui reads; record one with `umtui record`", line.escape_ascii())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn of(bytes: &[u8]) -> Result<Format, String> {
+        sniff(&bytes.to_vec(), "f").map_err(|error| error.to_string())
+    }
+
+    #[test]
+    fn content_decides() {
+        assert_eq!(of(b"UMTUI\r\n\x1aand more"), Ok(Format::Native));
+        assert_eq!(of(b"# umtui trace 1\n"), Ok(Format::Text));
+        assert_eq!(of(b""), Ok(Format::Nothing));
+        assert_eq!(of(&[0; 600]), Ok(Format::Nothing));
+        assert_eq!(of(b"UMT"), Ok(Format::Nothing));
+        assert!(of(b"\x1f\x8b\x08").unwrap_err().contains("gzip data is not supported yet"));
+        assert!(of(b"  {\"traceEvents\"").unwrap_err().contains("JSON"));
+        assert!(of(b"SQLite format 3\0").unwrap_err().contains("SQLite"));
+        let odd = of(b"hello\x1b[31m\nworld").unwrap_err();
+        assert!(odd.contains("hello\\x1b[31m") && !odd.contains('\n'), "{odd}");
+    }
+
+    proptest! {
+        #[test]
+        fn any_bytes_give_an_answer_of_one_line(bytes in prop::collection::vec(any::<u8>(), 0..40)) {
+            if let Err(text) = of(&bytes) {
+                prop_assert_eq!(text.lines().count(), 1);
+            }
+        }
+    }
+}

@@ -1,0 +1,20 @@
+//! `trace.log`, the text form: one event a line, as `umtui export --format text` writes it.
+//!
+//! ```text
+//! # umtui trace 1
+//! # start 77000000287
+//! # process 4121 pid=4121 parent=4100 ... program="/opt/train" ...
+//! # api cudaFree runtime "cudaFree" (ptr:ptr@32)
+//! # thread 4121/4125 lost=0 "main"
+//! 12.345678901 4121/4125 main cudaFree(ptr=0x7f0000000000) = 0 <1234> d0 @ 0x7f12 libfoo.so+0x12
+//! 12.345680000 4121/4125 main cudaDeviceSynchronize(0x1 0x2 0x3) = ? <unfinished> d0 @ 0x7f14 libfoo.so+0x14
+//! ```
+//!
+//! Times are seconds since `start`, durations nanoseconds. Other lines that begin with `#` are comments. A line that
+//! cannot be understood is counted and named by its number. The text is read into native files in memory, so that
+//! there is one reader for both.
+
+mod import;
+mod line;
+
+pub use import::{BadLine, Import, import};

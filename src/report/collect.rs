@@ -1,0 +1,264 @@
+//! The numbers of a report.
+
+use std::collections::BTreeMap;
+
+use crate::graph::{Cells, QUANTILE_ERROR_PCT, Stats};
+use crate::session::Loaded;
+use crate::trace::{Layer, NO_DEVICE, State, StreamId, StreamKind, Trace, TrackId};
+
+/// What a report says. Text is as recorded; times are ns.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Report {
+    /// The trace as a whole.
+    pub trace: TraceBlock,
+    /// Its processes, in order of start.
+    pub processes: Vec<Process>,
+    /// Its functions, the largest total first.
+    pub apis: Vec<Api>,
+    /// Its threads, by process and thread id.
+    pub threads: Vec<Thread>,
+    /// Its streams, by process, device and handle.
+    pub streams: Vec<Stream>,
+    /// Functions of which calls failed, the most failures first.
+    pub failures: Vec<Failure>,
+    /// Files that could not be read at all, a line each.
+    pub unreadable: Vec<String>,
+    /// Places that could not be read, a line each, as far as they are kept.
+    pub damage: Vec<String>,
+    /// Places that could not be read.
+    pub damages: u64,
+}
+
+/// The trace as a whole.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[allow(missing_docs, reason = "the names say it")]
+pub struct TraceBlock {
+    pub files: Vec<String>,
+    /// `native`, `text` or `mixed`.
+    pub format: &'static str,
+    pub threads: u64,
+    pub streams: u64,
+    pub devices: u64,
+    /// First event, ns since 1970.
+    pub start_unix_ns: u64,
+    pub duration_ns: u64,
+    pub events: u64,
+    pub lost: u64,
+    /// Something is missing at the end or in the middle.
+    pub truncated: bool,
+    /// Levels of evidence, `E1`.
+    pub evidence: Vec<String>,
+}
+
+/// A process.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[allow(missing_docs, reason = "the names say it")]
+pub struct Process {
+    pub pid: u32,
+    pub program: String,
+    pub host: String,
+    pub calls: u64,
+    pub lost: u64,
+    pub alive: bool,
+    /// Why its recording is not what it could be.
+    pub trouble: Option<String>,
+}
+
+/// A function.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Api {
+    /// Its name.
+    pub name: String,
+    /// Runtime or driver.
+    pub layer: Layer,
+    /// Its calls.
+    pub stats: Stats,
+}
+
+/// A thread.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Thread {
+    /// Process id.
+    pub process: u32,
+    /// Thread id.
+    pub thread: u32,
+    /// Name, empty if not recorded.
+    pub name: String,
+    /// Its calls, nested ones included.
+    pub calls: u64,
+    /// Time in calls made by the program, ns.
+    pub total_ns: u64,
+}
+
+/// A stream.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Stream {
+    /// Process id.
+    pub process: u32,
+    /// Device, if it is known.
+    pub device: Option<u8>,
+    /// Handle; 0 and 2 for the default ones.
+    pub stream: u64,
+    /// Calls made by the program that name it.
+    pub operations: u64,
+}
+
+/// A function of which calls failed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Failure {
+    /// Function.
+    pub name: String,
+    /// Its calls.
+    pub calls: u64,
+    /// Those that failed.
+    pub failed: u64,
+    /// The commonest error of the newest.
+    pub error: Option<String>,
+}
+
+impl Report {
+    /// Collects the numbers.
+    #[must_use]
+    pub fn of(loaded: &mut Loaded) -> Self {
+        let apis: Vec<Api> = loaded
+            .functions()
+            .into_iter()
+            .filter_map(|(id, stats)| {
+                let api = loaded.trace().api(id)?;
+                Some(Api { name: loaded.trace().names.get(api.name).to_owned(), layer: api.layer, stats })
+            })
+            .collect();
+        let failures = loaded.failures();
+        let unfinished = loaded.unfinished();
+        let unreadable = loaded.unreadable();
+        let trace = loaded.trace();
+        let cells = [loaded.tree().cells(), &unfinished];
+        let failures = failures
+            .into_iter()
+            .filter_map(|failure| {
+                let name = trace.api_name(failure.api);
+                let layer = trace.api(failure.api)?.layer;
+                let all = apis.iter().find(|api| api.name == name && api.layer == layer);
+                let calls = all.map_or(failure.failed, |api| api.stats.sums.count);
+                Some(Failure { name: name.to_owned(), calls, failed: failure.failed, error: failure.error })
+            })
+            .collect();
+        Self {
+            processes: processes(loaded),
+            threads: threads(trace, cells),
+            streams: streams(trace, cells),
+            trace: TraceBlock {
+                format: loaded.format(),
+                truncated: truncated(trace) || !unreadable.is_empty(),
+                ..block(trace, cells)
+            },
+            apis,
+            failures,
+            unreadable,
+            damage: loaded.damage(),
+            damages: trace.damage.len() as u64 + trace.more_damage,
+        }
+    }
+
+    /// Half-width of the error of percentiles, per cent.
+    pub const QUANTILE_ERROR_PCT: u8 = QUANTILE_ERROR_PCT;
+}
+
+fn block(trace: &Trace, cells: [&Cells; 2]) -> TraceBlock {
+    let mut devices: Vec<_> = cells
+        .iter()
+        .flat_map(|cells| cells.iter())
+        .filter(|(_, cell)| cell.place.device != NO_DEVICE)
+        .map(|(_, cell)| {
+            let process = trace.track(cell.place.track).and_then(|track| trace.process(track.process));
+            (process.map(|process| process.host), cell.place.device)
+        })
+        .collect();
+    devices.sort_unstable();
+    devices.dedup();
+    let first = trace.processes.first();
+    let start_ns = trace.start_ns();
+    TraceBlock {
+        files: trace.files.clone(),
+        format: "native",
+        threads: trace.tracks.len() as u64,
+        streams: trace.streams.len() as u64,
+        devices: devices.len() as u64,
+        start_unix_ns: first.map_or(0, |process| {
+            let since = i128::from(start_ns) - i128::from(process.start_ns);
+            u64::try_from(i128::from(process.start.realtime_ns) + since).unwrap_or(0)
+        }),
+        duration_ns: trace.end_ns().saturating_sub(start_ns),
+        events: trace.events(),
+        lost: trace.lost(),
+        truncated: truncated(trace),
+        evidence: trace.evidence.levels().map(|level| format!("E{level}")).collect(),
+    }
+}
+
+/// Whether anything is known to be missing.
+fn truncated(trace: &Trace) -> bool {
+    let cut = |state| matches!(state, State::Full | State::Failed(_));
+    !trace.damage.is_empty() || trace.processes.iter().any(|process| cut(process.state))
+}
+
+fn processes(loaded: &Loaded) -> Vec<Process> {
+    let trace = loaded.trace();
+    let ids = (0..u16::try_from(trace.processes.len()).unwrap_or(u16::MAX)).map(crate::trace::ProcessId);
+    let mut list: Vec<_> = ids.filter_map(|id| trace.process(id).map(|process| (id, process))).collect();
+    list.sort_by_key(|(_, process)| (process.start_ns, process.pid));
+    let row = |(id, process): (crate::trace::ProcessId, &crate::trace::Process)| Process {
+        pid: process.pid,
+        program: trace.names.get(process.program).to_owned(),
+        host: trace.names.get(process.host).to_owned(),
+        calls: trace.tracks.iter().filter(|track| track.process == id).map(|track| track.len() as u64).sum(),
+        lost: process.lost,
+        alive: loaded.is_alive(id),
+        trouble: loaded.trouble(id),
+    };
+    list.into_iter().map(row).collect()
+}
+
+fn threads(trace: &Trace, cells: [&Cells; 2]) -> Vec<Thread> {
+    let mut totals: BTreeMap<TrackId, u64> = BTreeMap::new();
+    for (_, cell) in cells.iter().flat_map(|cells| cells.iter()).filter(|(_, cell)| cell.parent.is_none()) {
+        let total = totals.entry(cell.place.track).or_default();
+        *total = total.saturating_add(cell.stats.sums.total_ns);
+    }
+    let mut list: Vec<Thread> = (0u32..)
+        .map(TrackId)
+        .zip(&trace.tracks)
+        .map(|(id, track)| Thread {
+            process: trace.process(track.process).map_or(0, |process| process.pid),
+            thread: track.thread,
+            name: trace.names.get(track.name).to_owned(),
+            calls: track.len() as u64,
+            total_ns: totals.get(&id).copied().unwrap_or(0),
+        })
+        .collect();
+    list.sort_by_key(|thread| (thread.process, thread.thread));
+    list
+}
+
+fn streams(trace: &Trace, cells: [&Cells; 2]) -> Vec<Stream> {
+    let mut operations: BTreeMap<StreamId, u64> = BTreeMap::new();
+    for (_, cell) in cells.iter().flat_map(|cells| cells.iter()).filter(|(_, cell)| cell.parent.is_none()) {
+        *operations.entry(cell.place.stream).or_default() += cell.stats.sums.count;
+    }
+    let kind = |kind| match kind {
+        StreamKind::Default => 0,
+        StreamKind::PerThread => 1,
+        StreamKind::Created => 2,
+    };
+    let mut list: Vec<_> = (0..StreamId::OTHER.0).map(StreamId).zip(trace.streams.all()).collect();
+    list.sort_by_key(|(_, stream)| {
+        (stream.process, stream.device, kind(stream.kind), stream.handle, stream.generation, stream.track)
+    });
+    let row = |(id, stream): (StreamId, &crate::trace::Stream)| Stream {
+        process: trace.process(stream.process).map_or(0, |process| process.pid),
+        device: Some(stream.device).filter(|&device| device != NO_DEVICE),
+        stream: stream.handle,
+        operations: operations.get(&id).copied().unwrap_or(0),
+    };
+    list.into_iter().map(row).collect()
+}

@@ -1,0 +1,176 @@
+//! The report as JSON, schema 1.
+
+use serde::Serialize;
+use std::fmt::Write as _;
+
+use super::collect::{Api, Report, Stream, Thread};
+use crate::session::safe::prints;
+use crate::trace::Layer;
+
+/// Version of the layout. Keys may be added to it, none is renamed.
+const SCHEMA: u32 = 1;
+
+/// What was not recorded: null.
+type NotRecorded = Option<()>;
+
+#[derive(Serialize)]
+struct Root<'a> {
+    schema: u32,
+    trace: TraceKeys<'a>,
+    apis: Vec<ApiKeys<'a>>,
+    threads: Vec<ThreadKeys<'a>>,
+    streams: Vec<StreamKeys>,
+    kernels: NotRecorded,
+    copies: NotRecorded,
+    migrations: NotRecorded,
+    faults: NotRecorded,
+    allocations: NotRecorded,
+    findings: [(); 0],
+    not_checked: [(); 0],
+}
+
+#[derive(Serialize)]
+struct TraceKeys<'a> {
+    files: &'a [String],
+    format: &'static str,
+    processes: usize,
+    threads: u64,
+    streams: u64,
+    devices: u64,
+    start_unix_ns: u64,
+    duration_ns: u64,
+    events: u64,
+    lost: u64,
+    truncated: bool,
+    evidence: &'a [String],
+}
+
+#[derive(Serialize)]
+struct ApiKeys<'a> {
+    name: &'a str,
+    layer: &'static str,
+    calls: u64,
+    failed: u64,
+    total_ns: u64,
+    self_ns: u64,
+    min_ns: Option<u64>,
+    max_ns: Option<u64>,
+    p50_ns: Option<u64>,
+    p99_ns: Option<u64>,
+    quantile_error_pct: u8,
+}
+
+#[derive(Serialize)]
+struct ThreadKeys<'a> {
+    process: u32,
+    thread: u32,
+    name: &'a str,
+    calls: u64,
+    total_ns: u64,
+}
+
+#[derive(Serialize)]
+struct StreamKeys {
+    process: u32,
+    device: Option<u8>,
+    context: NotRecorded,
+    stream: u64,
+    operations: u64,
+    busy_ns: NotRecorded,
+}
+
+/// The report as one JSON object of schema 1, ended by a newline. What was not recorded is null.
+#[must_use]
+pub fn json(report: &Report) -> String {
+    let block = &report.trace;
+    let root = Root {
+        schema: SCHEMA,
+        trace: TraceKeys {
+            files: &block.files,
+            format: block.format,
+            processes: report.processes.len(),
+            threads: block.threads,
+            streams: block.streams,
+            devices: block.devices,
+            start_unix_ns: block.start_unix_ns,
+            duration_ns: block.duration_ns,
+            events: block.events,
+            lost: block.lost,
+            truncated: block.truncated,
+            evidence: &block.evidence,
+        },
+        apis: report.apis.iter().map(api).collect(),
+        threads: report.threads.iter().map(thread).collect(),
+        streams: report.streams.iter().map(stream).collect(),
+        kernels: None,
+        copies: None,
+        migrations: None,
+        faults: None,
+        allocations: None,
+        findings: [],
+        not_checked: [],
+    };
+    // Plain structures of text and integers can always be written.
+    let mut text = serde_json::to_string_pretty(&root).map(|text| printable(&text)).unwrap_or_default();
+    text.push('\n');
+    text
+}
+
+fn api(api: &Api) -> ApiKeys<'_> {
+    let sums = &api.stats.sums;
+    let extremes = sums.extremes();
+    ApiKeys {
+        name: &api.name,
+        layer: match api.layer {
+            Layer::Runtime => "runtime",
+            Layer::Driver => "driver",
+        },
+        calls: sums.count,
+        failed: sums.failed,
+        total_ns: sums.total_ns,
+        self_ns: sums.self_ns,
+        min_ns: extremes.map(|extremes| extremes.0),
+        max_ns: extremes.map(|extremes| extremes.1),
+        p50_ns: api.stats.quantile(50),
+        p99_ns: api.stats.quantile(99),
+        quantile_error_pct: Report::QUANTILE_ERROR_PCT,
+    }
+}
+
+fn thread(thread: &Thread) -> ThreadKeys<'_> {
+    ThreadKeys {
+        process: thread.process,
+        thread: thread.thread,
+        name: &thread.name,
+        calls: thread.calls,
+        total_ns: thread.total_ns,
+    }
+}
+
+fn stream(stream: &Stream) -> StreamKeys {
+    StreamKeys {
+        process: stream.process,
+        device: stream.device,
+        context: None,
+        stream: stream.stream,
+        operations: stream.operations,
+        busy_ns: None,
+    }
+}
+
+/// JSON is read on terminals, too: what would act there is written as an escape. Outside strings there is nothing of
+/// the kind but line ends.
+fn printable(json: &str) -> String {
+    let mut out = String::with_capacity(json.len());
+    let mut units = [0; 2];
+    for character in json.chars() {
+        if character == '\n' || prints(character) {
+            out.push(character);
+        } else {
+            for unit in character.encode_utf16(&mut units) {
+                let _ = write!(out, "\\u{unit:04x}");
+            }
+        }
+    }
+    out
+}

@@ -1,0 +1,104 @@
+//! Reports of small traces.
+
+use super::{Report, json, text};
+use crate::graph::{Column, Folds, Grouping};
+use crate::session::Loaded;
+use crate::session::tests::files::write_run;
+use crate::session::view::{Body, CallsRequest, View};
+
+fn report() -> (Report, Loaded) {
+    let folder = tempfile::tempdir().unwrap();
+    for pid in [40, 50] {
+        write_run(&folder.path().join(format!("testhost-{pid}.umt")), pid);
+    }
+    let mut loaded = Loaded::load_all(&[folder.path().to_owned()]).unwrap();
+    let mut report = Report::of(&mut loaded);
+    for file in &mut report.trace.files {
+        *file = file.rsplit('/').next().unwrap().to_owned();
+    }
+    (report, loaded)
+}
+
+#[test]
+fn as_text() {
+    insta::assert_snapshot!(text(&report().0));
+}
+
+#[test]
+fn as_json() {
+    let json = json(&report().0);
+    assert!(json.lines().all(|line| line.chars().all(crate::session::safe::prints)));
+    insta::assert_snapshot!(json);
+}
+
+#[test]
+fn the_schema_has_these_keys_and_integers_only() {
+    let value: serde_json::Value = serde_json::from_str(&json(&report().0)).unwrap();
+    let keys = |value: &serde_json::Value| {
+        let mut keys: Vec<String> = value.as_object().unwrap().keys().cloned().collect();
+        keys.sort();
+        keys.join(" ")
+    };
+    assert_eq!(
+        keys(&value),
+        "allocations apis copies faults findings kernels migrations not_checked schema streams threads trace"
+    );
+    assert_eq!(
+        keys(&value["trace"]),
+        "devices duration_ns events evidence files format lost processes start_unix_ns streams threads truncated"
+    );
+    assert_eq!(
+        keys(&value["apis"][0]),
+        "calls failed layer max_ns min_ns name p50_ns p99_ns quantile_error_pct self_ns total_ns"
+    );
+    fn no_floats(value: &serde_json::Value) {
+        match value {
+            serde_json::Value::Number(number) => assert!(number.is_u64() || number.is_i64(), "{number}"),
+            serde_json::Value::Array(list) => list.iter().for_each(no_floats),
+            serde_json::Value::Object(map) => map.values().for_each(no_floats),
+            _ => {}
+        }
+    }
+    no_floats(&value);
+}
+
+#[test]
+fn the_screens_show_the_same_numbers() {
+    let (report, mut loaded) = report();
+    let folds = std::sync::Arc::new(Folds::default());
+    let request =
+        CallsRequest { grouping: Grouping::Flat, sort: (Column::Total, true), folds, cursor: None, first: 0, rows: 99 };
+    let answer = loaded.view(View::Calls(request));
+    let Body::Calls(rows) = answer.body else { panic!() };
+    assert_eq!(answer.status.calls, report.trace.events);
+    assert_eq!(answer.status.elapsed_ns, report.trace.duration_ns);
+    let screen: Vec<_> = rows
+        .rows
+        .iter()
+        .map(|row| {
+            (
+                row.label.clone(),
+                row.count,
+                row.failed,
+                row.total_ns,
+                row.self_ns,
+                row.min_ns,
+                row.max_ns,
+                row.p50_ns,
+                row.p99_ns,
+            )
+        })
+        .collect();
+    let report: Vec<_> = report
+        .apis
+        .iter()
+        .map(|api| {
+            let sums = api.stats.sums;
+            let extremes = sums.extremes();
+            let (min, max) = (extremes.map(|e| e.0), extremes.map(|e| e.1));
+            let (p50, p99) = (api.stats.quantile(50), api.stats.quantile(99));
+            (api.name.clone(), sums.count, sums.failed, sums.total_ns, sums.self_ns, min, max, p50, p99)
+        })
+        .collect();
+    assert_eq!(screen, report);
+}

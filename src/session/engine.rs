@@ -1,0 +1,256 @@
+//! A session without a thread: reads, derives and answers when it is told to.
+
+use std::collections::VecDeque;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+use super::alive::now_ns;
+use super::child::ChildControl;
+use super::feed::Feed;
+use super::handle::Child;
+use super::labels::program;
+use super::model::Model;
+use super::output::OutputFiles;
+use super::overview::Surroundings;
+use super::safe::safe;
+use super::view::{Answer, Body, OutputRequest, OutputRows, Phase, Status, View, ViewRequest};
+use crate::parse::ParseError;
+use crate::symbols::{SIDE_FILE, Symbols};
+use crate::trace::{Damage, State, Trace};
+
+/// Over which time calls a second are counted.
+const SECOND: Duration = Duration::from_secs(1);
+
+/// A session's state.
+pub(super) struct Engine {
+    pub model: Model,
+    pub feed: Feed,
+    pub child: Option<Box<dyn ChildControl>>,
+    child_state: Option<Child>,
+    output: Option<OutputFiles>,
+    output_epoch: u64,
+    recording: Option<String>,
+    phase: Phase,
+    /// Moments and the calls there were then, back to a second ago.
+    rate: VecDeque<(Instant, u64)>,
+    last_call: Instant,
+}
+
+impl Engine {
+    /// A session of these files and folders.
+    ///
+    /// # Errors
+    /// When a path cannot be read.
+    pub(super) fn new(
+        paths: &[PathBuf],
+        mut child: Option<Box<dyn ChildControl>>,
+        symbols: Symbols,
+    ) -> Result<Self, ParseError> {
+        let feed = Feed::new(paths)?;
+        let child_state = child.as_mut().map(|child| child.poll());
+        let output = child.as_ref().and_then(|child| child.output()).map(OutputFiles::new);
+        let recording = child.as_ref().and(paths.first()).map(|path| safe(&path.display().to_string()).into_owned());
+        let mut model = Model::default();
+        model.symbols = symbols;
+        let mut folders: Vec<&Path> = Vec::new();
+        for path in paths {
+            let folder = if path.is_dir() { Some(path.as_path()) } else { path.parent() };
+            folders.extend(folder.filter(|folder| !folders.contains(folder)));
+        }
+        for folder in folders {
+            // Without the side file there are fewer names, nothing worse.
+            let _ = model.symbols.read_side_file(&folder.join(SIDE_FILE));
+        }
+        Ok(Self {
+            model,
+            feed,
+            child,
+            child_state,
+            output,
+            output_epoch: 0,
+            recording,
+            phase: Phase::Opening(0),
+            rate: VecDeque::new(),
+            last_call: Instant::now(),
+        })
+    }
+
+    /// Reads on until about `until`; true if there is more to read at once.
+    pub(super) fn step(&mut self, until: Instant) -> bool {
+        let now = Instant::now();
+        if let Some(child) = &mut self.child {
+            self.child_state = Some(child.poll());
+        }
+        self.feed.look(&mut self.model.trace, now);
+        let read = self.feed.read(&mut self.model.trace, until);
+        if self.model.files.len() != self.model.trace.files.len() {
+            self.model.files = self.feed.bytes(&self.model.trace);
+        }
+        if read.calls > 0 {
+            self.model.update();
+            self.last_call = now;
+        }
+        self.model.symbols.poll();
+        let mut more = read.more;
+        if let Some(output) = &mut self.output {
+            if output.poll() {
+                self.output_epoch += 1;
+            }
+            more |= output.has_more();
+        }
+        self.note(now);
+        more
+    }
+
+    fn note(&mut self, now: Instant) {
+        let opening = self.feed.opening();
+        let child_runs = matches!(self.child_state, Some(Child::Running { .. }));
+        self.phase = match opening {
+            // What a live session has to catch up on at its start is not worth a word.
+            Some((read, all)) if !matches!(self.phase, Phase::Live | Phase::Ended) => {
+                let share = u128::from(read.min(all)) * 1000 / u128::from(all.max(1));
+                Phase::Opening(u16::try_from(share).unwrap_or(1000))
+            }
+            _ if child_runs || self.feed.live() || opening.is_some() => Phase::Live,
+            _ => Phase::Ended,
+        };
+        if self.phase == Phase::Live {
+            self.rate.push_back((now, self.model.tree.calls()));
+            while self.rate.get(1).is_some_and(|(then, _)| now.saturating_duration_since(*then) >= SECOND) {
+                self.rate.pop_front();
+            }
+        } else {
+            self.rate.clear();
+        }
+    }
+
+    /// How the trace stands.
+    pub(super) fn phase(&self) -> Phase {
+        self.phase
+    }
+
+    /// The child, as it was at the last step.
+    pub(super) fn child_state(&self) -> Option<Child> {
+        self.child_state
+    }
+
+    /// Grows with every change of what answers are made of.
+    pub(super) fn epoch(&self) -> u64 {
+        self.model.trace.epoch() + self.model.symbols.version() + self.output_epoch
+    }
+
+    /// Answers a request, and tells whether the answer is complete: work stops at `until`.
+    pub(super) fn answer(&mut self, request: &ViewRequest, until: Instant) -> (Answer, bool) {
+        let mut complete = true;
+        let body = match &request.view {
+            View::Overview { rows, columns } => Body::Overview(self.overview(*rows, *columns)),
+            View::Calls(request) => Body::Calls(self.model.calls(request)),
+            View::Events(request) => {
+                let (rows, all) = self.model.events(*request, until);
+                complete = all;
+                Body::Events(rows)
+            }
+            View::Output(request) => Body::Output(self.output(*request)),
+        };
+        (Answer { id: request.id, epoch: self.epoch(), status: self.status(), body }, complete)
+    }
+
+    fn overview(&mut self, rows: u16, columns: u16) -> super::view::Overview {
+        let now_ns = self.now_ns();
+        let feed = &self.feed;
+        let around = Surroundings {
+            is_alive: &|process| feed.is_alive(process),
+            live: self.phase == Phase::Live,
+            now_ns,
+            silent: self.last_call.elapsed(),
+            why_silent: self.child.as_ref().and_then(|child| child.why_silent()),
+            recording: self.recording.clone(),
+        };
+        self.model.overview(rows, columns, &around)
+    }
+
+    fn output(&self, request: OutputRequest) -> OutputRows {
+        match &self.output {
+            Some(output) => output.rows(request),
+            None => OutputRows {
+                why_empty: Some("only a program started by `umtui -- COMMAND` has its output here".to_owned()),
+                ..OutputRows::default()
+            },
+        }
+    }
+
+    /// Now on the trace's axis, ns: by the clock while live, else the end.
+    fn now_ns(&self) -> u64 {
+        let trace = &self.model.trace;
+        let end = trace.processes.iter().map(|process| process.last_ns).chain([trace.end_ns()]).max().unwrap_or(0);
+        if self.phase == Phase::Live {
+            // A clock that was set in between must not send the trace into the future: hosts differ by little.
+            let running = trace.processes.iter().filter(|process| process.state == State::Recording);
+            running.map(now_ns).max().unwrap_or(end).max(end)
+        } else {
+            end
+        }
+    }
+
+    fn status(&self) -> Status {
+        let trace = &self.model.trace;
+        let end = if self.phase == Phase::Live { self.now_ns() } else { trace.end_ns() };
+        Status {
+            name: self.name(),
+            phase: self.phase,
+            elapsed_ns: end.saturating_sub(trace.start_ns()),
+            calls_per_second: (self.phase == Phase::Live).then(|| self.calls_per_second()),
+            calls: self.model.tree.calls(),
+            lost: trace.lost(),
+            damage: damage(trace, &self.feed),
+            exit: match self.child_state {
+                Some(Child::Ended { status }) => Some(status),
+                _ => None,
+            },
+        }
+    }
+
+    fn calls_per_second(&self) -> u64 {
+        let (Some((then, before)), Some((now, calls))) = (self.rate.front(), self.rate.back()) else { return 0 };
+        let passed = now.saturating_duration_since(*then).max(SECOND).as_nanos();
+        let calls = u128::from(calls.saturating_sub(*before)) * 1_000_000_000 / passed;
+        u64::try_from(calls).unwrap_or(u64::MAX)
+    }
+
+    /// Program and process id of the first process; before there is one, the file or folder.
+    fn name(&self) -> String {
+        let trace = &self.model.trace;
+        if let Some(process) = trace.processes.first() {
+            let name = format!("{} {}", program(trace, process), process.pid);
+            return match trace.processes.len() {
+                1 => name,
+                more => format!("{name} and {} more", more - 1),
+            };
+        }
+        if let Some(Child::Running { pid }) = self.child_state {
+            return format!("process {pid}");
+        }
+        self.recording
+            .clone()
+            .or_else(|| trace.files.first().cloned())
+            .map(|name| safe(&name).into_owned())
+            .unwrap_or_default()
+    }
+}
+
+/// What could not be read, in one line.
+pub(super) fn damage(trace: &Trace, feed: &Feed) -> Option<String> {
+    let failures = feed.failures();
+    let count = trace.damage.len() as u64 + trace.more_damage + failures.len() as u64;
+    let first =
+        failures.first().cloned().or_else(|| trace.damage.first().map(|damage| describe(trace, feed, damage)))?;
+    let first = safe(&first).into_owned();
+    Some(if count == 1 { first } else { format!("{count} places could not be read: {first}") })
+}
+
+/// A damage: file, offset or line, why.
+pub(super) fn describe(trace: &Trace, feed: &Feed, damage: &Damage) -> String {
+    let unit = if feed.is_text(damage.file) { "line" } else { "byte" };
+    let file = trace.files.get(damage.file).map_or("?", String::as_str);
+    format!("{file}: {unit} {}: {}", damage.offset, damage.why)
+}

@@ -1,0 +1,153 @@
+//! Rows of the events screen.
+
+use std::sync::Arc;
+
+use super::labels::{Namer, thread};
+use super::order::{Event, Order, Selection};
+use super::safe::safe;
+use super::view::{EventRow, EventsAt, EventsRequest, EventsRows, Outcome};
+use crate::trace::raw::RawCall;
+use crate::trace::value::print;
+use crate::trace::{Api, Bytes, Call, OpenCall, Style, Trace, Track, TrackId, Value};
+use umtui_wire::table::{Access, FUNCTIONS, Op, named};
+
+/// Longest text of arguments, characters; a name in them can be of any length.
+const ARGUMENTS_MAX: usize = 2000;
+/// Registers of an open call that are recorded.
+const REGISTERS: u8 = 3;
+
+/// The rows asked for.
+pub(super) fn rows<S: Selection>(
+    mut order: Order<'_, S>,
+    files: &[Option<Arc<dyn Bytes>>],
+    namer: &Namer<'_>,
+    request: EventsRequest,
+) -> EventsRows {
+    let total = order.total();
+    let last = total.saturating_sub(request.rows as u64);
+    let first = match request.at {
+        EventsAt::Row(row) => row,
+        EventsAt::Time(ns) => order.before(order.trace.start_ns().saturating_add(ns)),
+        EventsAt::End => last,
+    };
+    let first = first.min(last);
+    let events = order.window(first, request.rows);
+    let trace = order.trace;
+    let rows = events.into_iter().filter_map(|event| match event {
+        Event::Ended(track, row) => ended(trace, files, namer, track, row),
+        Event::Open(track, call) => open(trace, namer, track, &call),
+    });
+    EventsRows { total, first, rows: rows.collect() }
+}
+
+fn ended(
+    trace: &Trace,
+    files: &[Option<Arc<dyn Bytes>>],
+    namer: &Namer<'_>,
+    id: TrackId,
+    row: usize,
+) -> Option<EventRow> {
+    let track = trace.track(id)?;
+    let call = track.call(row)?;
+    let api = trace.api(call.api)?;
+    let (arguments, result) = match read(files, track, row) {
+        Some(raw) => (raw.text(trace, track.process, api, Style::Short), raw.result(api)),
+        None => ("(the record can no longer be read)".to_owned(), String::new()),
+    };
+    Some(EventRow {
+        duration_ns: (!call.flags.entry_only()).then_some(call.duration_ns),
+        arguments: safe(&cut(arguments)).into_owned(),
+        result: safe(&result).into_owned(),
+        outcome: outcome(&call),
+        ..event(trace, namer, id, track, &Begun::of(&call))
+    })
+}
+
+fn open(trace: &Trace, namer: &Namer<'_>, id: TrackId, call: &OpenCall) -> Option<EventRow> {
+    let track = trace.track(id)?;
+    let arguments = trace.api(call.api).map(|api| registers(trace, api, call)).unwrap_or_default();
+    let begun = Begun { start_ns: call.start_ns, depth: call.depth, api: call.api, site: call.site };
+    Some(EventRow { arguments: safe(&arguments).into_owned(), ..event(trace, namer, id, track, &begun) })
+}
+
+/// What a call and an open call have in common.
+struct Begun {
+    start_ns: u64,
+    depth: u8,
+    api: crate::trace::ApiId,
+    site: crate::trace::SiteId,
+}
+
+impl Begun {
+    const fn of(call: &Call) -> Self {
+        Self { start_ns: call.start_ns, depth: call.depth, api: call.api, site: call.site }
+    }
+}
+
+/// The row of a call of which only the beginning is known.
+fn event(trace: &Trace, namer: &Namer<'_>, id: TrackId, track: &Track, begun: &Begun) -> EventRow {
+    EventRow {
+        start_ns: begun.start_ns.saturating_sub(trace.start_ns()),
+        duration_ns: None,
+        pid: trace.process(track.process).map_or(0, |process| process.pid),
+        thread: track.thread,
+        thread_name: thread(trace, id),
+        depth: begun.depth,
+        name: safe(trace.api_name(begun.api)).into_owned(),
+        arguments: String::new(),
+        result: String::new(),
+        site: namer.site(begun.site),
+        outcome: Outcome::Running,
+    }
+}
+
+fn outcome(call: &Call) -> Outcome {
+    if call.flags.entry_only() {
+        Outcome::EntryOnly
+    } else if call.flags.failed() {
+        Outcome::Failed
+    } else {
+        Outcome::Done
+    }
+}
+
+/// The raw record of a row.
+pub(super) fn read(files: &[Option<Arc<dyn Bytes>>], track: &Track, row: usize) -> Option<RawCall> {
+    let location = track.location(row)?;
+    let bytes = files.get(location.file as usize)?.as_ref()?;
+    RawCall::read(&**bytes, location).ok()
+}
+
+/// Arguments of an open call, as far as its registers tell.
+fn registers(trace: &Trace, api: &Api, call: &OpenCall) -> String {
+    let name = trace.names.get(api.name);
+    let signature = api.signature.to_string();
+    let functions = named(name.as_bytes()).filter_map(|index| FUNCTIONS.get(index));
+    let Some(function) = functions.into_iter().find(|function| function.signature.ends_with(&signature)) else {
+        return String::new();
+    };
+    let mut out = String::new();
+    for argument in &api.signature.arguments {
+        let by_value = |op: &&Op| {
+            op.at == argument.at && op.word < REGISTERS && matches!(op.access, Access::Value4 | Access::Value8)
+        };
+        let Some(op) = function.ops.iter().find(by_value).filter(|_| argument.kind.bytes() <= 8) else { continue };
+        let Some(&word) = call.registers.get(usize::from(op.word)) else { continue };
+        let value = if op.access == Access::Value4 { word & u64::from(u32::MAX) } else { word };
+        if !out.is_empty() {
+            out.push(' ');
+        }
+        out.push_str(&argument.role);
+        out.push('=');
+        out.push_str(&print(argument.kind, Value::Number(value), Style::Short, name, &argument.role));
+    }
+    out
+}
+
+fn cut(mut text: String) -> String {
+    if let Some((at, _)) = text.char_indices().nth(ARGUMENTS_MAX) {
+        text.truncate(at);
+        text.push_str("..");
+    }
+    text
+}

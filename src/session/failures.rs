@@ -1,0 +1,84 @@
+//! Which functions failed, and with what.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use super::events::read;
+use super::model::Model;
+use crate::graph::{Grouping, TOP, What};
+use crate::trace::{ApiId, Bytes, Trace, results};
+
+/// Failed calls whose status is read; they are the newest.
+const READ: usize = 256;
+/// Rows looked at to find them.
+const LOOK: usize = 1 << 20;
+
+/// A function of which calls failed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Failure {
+    /// The function.
+    pub api: ApiId,
+    /// Its calls that failed.
+    pub failed: u64,
+    /// The commonest error among the newest of them, if their records can be read.
+    pub error: Option<String>,
+}
+
+impl Model {
+    /// Functions of which calls failed, the most failures first.
+    pub(super) fn failing(&mut self) -> Vec<(ApiId, u64)> {
+        let Some(view) = self.view(Grouping::Flat) else { return Vec::new() };
+        let rows = view.rows.children(TOP).filter_map(|row| view.rows.get(row));
+        let mut failing: Vec<(ApiId, u64, u64)> = rows
+            .filter_map(|row| match row.what {
+                What::Call(api) => Some((api, row.sums().failed, row.sums().total_ns)),
+                _ => None,
+            })
+            .filter(|&(_, failed, _)| failed > 0)
+            .collect();
+        failing.sort_by_key(|&(api, failed, total)| (std::cmp::Reverse((failed, total)), api));
+        failing.into_iter().map(|(api, failed, _)| (api, failed)).collect()
+    }
+
+    /// The same with their commonest errors.
+    pub(super) fn failures(&mut self) -> Vec<Failure> {
+        let failing = self.failing();
+        let with_error = failing.into_iter().map(|(api, failed)| Failure {
+            api,
+            failed,
+            error: commonest_error(&self.trace, &self.files, api),
+        });
+        with_error.collect()
+    }
+}
+
+/// The commonest error among the newest failed calls of a function.
+pub(super) fn commonest_error(trace: &Trace, files: &[Option<Arc<dyn Bytes>>], api: ApiId) -> Option<String> {
+    let function = trace.api(api)?;
+    let same = |other: ApiId| {
+        other == api || trace.api(other).is_some_and(|o| (o.name, o.layer) == (function.name, function.layer))
+    };
+    let mut counts: BTreeMap<u32, usize> = BTreeMap::new();
+    let (mut read_so_far, mut looked_at) = (0, 0);
+    for track in &trace.tracks {
+        for chunk in track.chunks().rev() {
+            if chunk.summary().failed == 0 || !chunk.summary().apis().any(same) {
+                continue;
+            }
+            for inner in (0..chunk.len()).rev() {
+                if read_so_far >= READ || looked_at >= LOOK {
+                    break;
+                }
+                looked_at += 1;
+                if chunk.call(inner).is_some_and(|call| call.flags.failed() && same(call.api)) {
+                    read_so_far += 1;
+                    if let Some(raw) = read(files, track, chunk.first_row() + inner) {
+                        *counts.entry(raw.status()).or_default() += 1;
+                    }
+                }
+            }
+        }
+    }
+    let (status, _) = counts.into_iter().max_by_key(|&(status, count)| (count, std::cmp::Reverse(status)))?;
+    Some(results::text(function.layer, status))
+}

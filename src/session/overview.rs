@@ -1,0 +1,227 @@
+//! The overview.
+
+use std::time::Duration;
+
+use super::calls::thousandths;
+use super::failures::commonest_error;
+use super::labels::{program, thread};
+use super::model::Model;
+use super::order::open_calls;
+use super::safe::safe;
+use super::view::{Overview, ProcessRow, TopRow};
+use crate::graph::{Function, functions};
+use crate::trace::{ApiId, Layer, Process, ProcessId, State, Trace, TrackId};
+
+/// Steps of the history of a live trace, and their length.
+const LIVE_STEPS: u64 = 60;
+const LIVE_STEP_NS: u64 = 1_000_000_000;
+/// Most steps of the history of a finished one.
+const STEPS: u64 = 120;
+/// Rows of the body that the lists do not get.
+const OTHER_ROWS: usize = 12;
+/// Smallest share, thousandths, of a nested function that is listed.
+const NESTED_SHARE: u16 = 5;
+/// After so long without a call the overview says why that may be.
+const SILENCE: Duration = Duration::from_secs(3);
+
+/// What the overview must know that is not in the trace.
+pub(super) struct Surroundings<'a> {
+    /// Whether a process is known to run.
+    pub is_alive: &'a dyn Fn(ProcessId) -> bool,
+    /// Whether anything may still come.
+    pub live: bool,
+    /// Now on the trace's axis, ns.
+    pub now_ns: u64,
+    /// How long nothing has come.
+    pub silent: Duration,
+    /// Why nothing may ever come from the child.
+    pub why_silent: Option<String>,
+    /// Where the recording is written.
+    pub recording: Option<String>,
+}
+
+impl Model {
+    /// The overview for a body of so many rows and columns.
+    pub(super) fn overview(&mut self, rows: u16, columns: u16, around: &Surroundings<'_>) -> Overview {
+        let list = usize::from(rows).saturating_sub(OTHER_ROWS).max(3);
+        let unfinished = self.unfinished();
+        let functions = functions([self.tree.cells(), &unfinished], &self.trace);
+        let all_ns = functions.iter().fold(0u64, |sum, function| sum.saturating_add(function.sums.total_ns));
+        let (top, rest) = top(&self.trace, &functions, all_ns, list);
+        let (calls_history, history_step_ns) = history(&self.trace, columns, around);
+        let worst_failure = self.failing().first().map(|&(api, _)| self.failure(api));
+        let mut processes: Vec<ProcessRow> =
+            (0..self.trace.processes.len()).filter_map(|id| process_row(&self.trace, id, around)).collect();
+        processes.sort_by_key(|process| (std::cmp::Reverse(process.calls), process.pid));
+        processes.truncate(list);
+        Overview {
+            process_count: self.trace.processes.len(),
+            processes,
+            sees: sees(&self.trace),
+            not: not(&self.trace),
+            calls_history,
+            history_step_ns,
+            top,
+            rest,
+            failed: self.tree.failed(),
+            worst_failure,
+            running: self.running(around),
+            silence: self.silence(around),
+            recording: around.recording.clone(),
+        }
+    }
+
+    /// A function that failed, with its commonest error.
+    fn failure(&self, api: ApiId) -> String {
+        let name = safe(self.trace.api_name(api));
+        match commonest_error(&self.trace, &self.files, api) {
+            Some(error) => format!("{name} ({})", safe(&error)),
+            None => name.into_owned(),
+        }
+    }
+
+    /// The longest call that has not ended.
+    fn running(&self, around: &Surroundings<'_>) -> Option<(String, String, u64)> {
+        let open = open_calls(&self.trace, &self.tree);
+        let (track, call) = open.first()?;
+        let name = safe(self.trace.api_name(call.api)).into_owned();
+        let several = self.trace.processes.len() > 1;
+        let pid = self.trace.track(*track).and_then(|track| self.trace.process(track.process)).map(|one| one.pid);
+        let thread = match pid {
+            Some(pid) if several => format!("{} of {pid}", thread(&self.trace, *track)),
+            _ => thread(&self.trace, *track),
+        };
+        Some((name, thread, around.now_ns.saturating_sub(call.start_ns)))
+    }
+
+    /// Why nothing is to be seen.
+    fn silence(&self, around: &Surroundings<'_>) -> Option<String> {
+        if !around.live || around.silent < SILENCE {
+            return None;
+        }
+        let seconds = around.silent.as_secs();
+        if self.trace.processes.is_empty() {
+            let why = around.why_silent.as_deref().map(|why| safe(why).into_owned());
+            let why = why.unwrap_or_else(|| {
+                "the program has not come to its first CUDA call, or is static, setuid or clears LD_PRELOAD".to_owned()
+            });
+            return Some(format!("no CUDA call yet after {seconds} s: {why}"));
+        }
+        let running = self.trace.tracks.iter().map(|track| track.in_flight.len()).sum::<usize>();
+        Some(if self.trace.events() == 0 && running == 0 {
+            format!("the hook is loaded, but no CUDA call has come for {seconds} s")
+        } else if running > 0 {
+            format!("no call has ended for {seconds} s; {running} still running")
+        } else {
+            format!("no call for {seconds} s: the program does something else, or waits")
+        })
+    }
+}
+
+fn process_row(trace: &Trace, index: usize, around: &Surroundings<'_>) -> Option<ProcessRow> {
+    let id = ProcessId(u16::try_from(index).ok()?);
+    let process = trace.process(id)?;
+    let alive = (around.is_alive)(id);
+    Some(ProcessRow {
+        pid: process.pid,
+        program: program(trace, process),
+        host: safe(trace.names.get(process.host)).into_owned(),
+        calls: trace.tracks.iter().filter(|track| track.process == id).map(|track| track.len() as u64).sum(),
+        lost: process.lost,
+        alive,
+        trouble: trouble(process, alive),
+    })
+}
+
+/// Why the recording of a process is not what it could be.
+pub(crate) fn trouble(process: &Process, alive: bool) -> Option<String> {
+    match process.state {
+        State::Ended => None,
+        State::Recording if alive => None,
+        State::Recording => Some("its end was not recorded".to_owned()),
+        State::Killed => Some("ended without its exit handlers: killed, crashed or _exit".to_owned()),
+        State::Full => {
+            let size = crate::trace::value::size(process.max_bytes);
+            Some(format!("recording stopped at the size cap of {size} (--max-size)"))
+        }
+        State::Failed(errno) => {
+            let error = i32::try_from(errno).map(std::io::Error::from_raw_os_error);
+            let why = error.map_or_else(|_| format!("error {errno}"), |error| error.to_string());
+            Some(format!("recording stopped: {why}"))
+        }
+    }
+}
+
+fn has_layer(trace: &Trace, layer: Layer) -> bool {
+    let of_layer = |api: ApiId| trace.api(api).is_some_and(|api| api.layer == layer);
+    trace.tracks.iter().flat_map(|track| track.chunks()).any(|chunk| chunk.summary().apis().any(of_layer))
+}
+
+fn sees(trace: &Trace) -> Vec<String> {
+    if trace.evidence.has(1) {
+        vec!["calls with times, arguments, results and call sites".to_owned()]
+    } else {
+        Vec::new()
+    }
+}
+
+fn not(trace: &Trace) -> Vec<String> {
+    let mut not = vec!["kernels, copies, migrations, faults and ranges: not recorded by this version".to_owned()];
+    if has_layer(trace, Layer::Driver) && !has_layer(trace, Layer::Runtime) {
+        not.push(
+            "runtime calls: none came; with a static cudart (nvcc's default) only driver calls are seen".to_owned(),
+        );
+    }
+    not
+}
+
+/// Functions by total with what they call, and how many are left with which share.
+fn top(trace: &Trace, functions: &[Function], all_ns: u64, rows: usize) -> (Vec<TopRow>, (usize, u16)) {
+    let row = |depth, api, sums: &crate::graph::Sums| TopRow {
+        depth,
+        name: safe(trace.api_name(api)).into_owned(),
+        total_ns: sums.total_ns,
+        total_share: thousandths(sums.total_ns, all_ns),
+        self_share: thousandths(sums.self_ns, all_ns),
+        count: sums.count,
+    };
+    let mut list = Vec::new();
+    let mut shown = 0;
+    for function in functions {
+        if list.len() >= rows {
+            break;
+        }
+        shown += 1;
+        list.push(row(0, function.api, &function.sums));
+        // What hardly counts would only push down what does.
+        let counts = |sums: &crate::graph::Sums| thousandths(sums.total_ns, all_ns) >= NESTED_SHARE;
+        let nested = function.nested.iter().filter(|(_, sums)| counts(sums)).take(rows - list.len());
+        list.extend(nested.map(|(api, sums)| row(1, *api, sums)));
+    }
+    let rest = functions.get(shown..).unwrap_or(&[]);
+    let rest_ns = rest.iter().fold(0u64, |sum, function| sum.saturating_add(function.sums.total_ns));
+    (list, (rest.len(), thousandths(rest_ns, all_ns)))
+}
+
+/// Calls a second, step by step, and the length of a step, ns.
+fn history(trace: &Trace, columns: u16, around: &Surroundings<'_>) -> (Vec<u32>, u64) {
+    let (from, steps, step_ns) = if around.live {
+        let from = around.now_ns.saturating_sub(LIVE_STEPS * LIVE_STEP_NS).max(trace.start_ns());
+        let steps = around.now_ns.saturating_sub(from).div_ceil(LIVE_STEP_NS).clamp(1, LIVE_STEPS);
+        (around.now_ns.saturating_sub(steps * LIVE_STEP_NS), steps, LIVE_STEP_NS)
+    } else {
+        let from = trace.start_ns();
+        let steps = u64::from(columns).clamp(1, STEPS);
+        (from, steps, trace.end_ns().saturating_sub(from).saturating_add(1).div_ceil(steps).max(1))
+    };
+    let tracks = (0..u32::try_from(trace.tracks.len()).unwrap_or(u32::MAX)).map(TrackId);
+    let tracks: Vec<_> = tracks.filter_map(|id| trace.track(id)).collect();
+    let before = |ns: u64| tracks.iter().map(|track| track.count_before(ns) as u64).sum::<u64>();
+    let marks: Vec<u64> = (0..=steps).map(|step| before(from.saturating_add(step * step_ns))).collect();
+    let rates = marks.windows(2).map(|pair| {
+        let calls = pair.get(1).copied().unwrap_or(0).saturating_sub(pair.first().copied().unwrap_or(0));
+        let rate = u128::from(calls) * 1_000_000_000 / u128::from(step_ns);
+        u32::try_from(rate).unwrap_or(u32::MAX)
+    });
+    (rates.collect(), step_ns)
+}

@@ -1,0 +1,265 @@
+//! Call sites to names, lazily, by build id and offset.
+//!
+//! A [`Symbols`] answers at once with what it knows, at worst `libfoo.so+0x1234`; looking into a module's debug
+//! information can take seconds, so a thread does that, and [`Symbols::version`] grows when names have come. The
+//! recorder writes what it found into a side file, so that a trace has names on machines without the program.
+
+mod elf;
+mod side;
+mod text;
+mod worker;
+
+use rustc_hash::FxHashMap;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use crate::trace::{SiteId, Trace};
+pub use elf::Resolver;
+pub use text::{LABEL_MAX, shorten};
+use worker::Worker;
+
+/// Name of the side file in a run's folder.
+pub const SIDE_FILE: &str = "symbols.umsym";
+
+/// Code, whatever process and run it was seen in.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Place {
+    /// Path of the program or library, as the process saw it.
+    pub path: Arc<str>,
+    /// Build id; empty if it has none.
+    pub build_id: Arc<[u8]>,
+    /// Offset in the file of the instruction after the call.
+    pub offset: u64,
+}
+
+/// What is known of a place.
+#[derive(Clone, Debug, PartialEq, Eq, Default)]
+pub struct Symbol {
+    /// Function, demangled, in full.
+    pub function: String,
+    /// Source file; empty if not known.
+    pub file: String,
+    /// Line, from 1; 0 if not known.
+    pub line: u32,
+}
+
+/// Names of the call sites of a trace.
+#[derive(Debug, Default)]
+pub struct Symbols {
+    /// Answers; `None` while there is none, or where there will be none.
+    known: FxHashMap<Place, Option<Arc<Symbol>>>,
+    places: FxHashMap<SiteId, Place>,
+    from_side_files: Vec<PathBuf>,
+    worker: Option<Worker>,
+    /// Asked and not answered.
+    waiting: usize,
+    /// Sites up to here have been asked for by [`Symbols::ask_all`].
+    asked: usize,
+    version: u64,
+}
+
+impl Symbols {
+    /// Names that a thread looks up.
+    ///
+    /// # Errors
+    /// When the thread cannot be started.
+    pub fn with_thread() -> io::Result<Self> {
+        Ok(Self { worker: Some(Worker::start()?), ..Self::default() })
+    }
+
+    /// Changes when an answer has changed.
+    #[must_use]
+    pub fn version(&self) -> u64 {
+        self.version
+    }
+
+    /// Takes names from the side file at `path`, once. Damaged lines are left out; their number is returned.
+    ///
+    /// # Errors
+    /// When the file cannot be read. That it is not there is none.
+    pub fn read_side_file(&mut self, path: &Path) -> io::Result<usize> {
+        if self.from_side_files.iter().any(|known| known == path) {
+            return Ok(0);
+        }
+        let (entries, damaged) = side::read(path)?;
+        self.from_side_files.push(path.to_owned());
+        for (place, symbol) in entries {
+            self.known.insert(place, Some(Arc::new(symbol)));
+        }
+        self.version += 1;
+        Ok(damaged)
+    }
+
+    /// Writes all names that are known of the trace's call sites into the side file at `path`.
+    ///
+    /// # Errors
+    /// When the file cannot be written.
+    pub fn write_side_file(&self, path: &Path) -> io::Result<()> {
+        let mut entries: Vec<_> =
+            self.known.iter().filter_map(|(place, symbol)| Some((place, symbol.as_deref()?))).collect();
+        entries.sort_unstable_by_key(|entry| entry.0);
+        side::write(path, &entries)
+    }
+
+    /// Takes answers that have come; true if there were any.
+    pub fn poll(&mut self) -> bool {
+        let Some(worker) = &self.worker else { return false };
+        let before = self.version;
+        while let Some((place, symbol)) = worker.answer() {
+            self.waiting = self.waiting.saturating_sub(1);
+            if symbol.is_some() {
+                self.version += 1;
+            }
+            self.known.insert(place, symbol.map(Arc::new));
+        }
+        if worker.has_ended() {
+            self.waiting = 0;
+        }
+        before != self.version
+    }
+
+    /// What is known of a site now; asks the thread for what is not.
+    pub fn get(&mut self, trace: &Trace, site: SiteId) -> Option<Arc<Symbol>> {
+        let place = self.place(trace, site)?;
+        if let Some(answer) = self.known.get(&place) {
+            return answer.clone();
+        }
+        if let Some(worker) = &self.worker {
+            if worker.ask(place.clone()) {
+                self.waiting += 1;
+            }
+            self.known.insert(place, None);
+        }
+        None
+    }
+
+    /// Asks the thread for all call sites of the trace.
+    pub fn ask_all(&mut self, trace: &Trace) {
+        while self.asked < trace.sites.len() {
+            if let Ok(site) = u32::try_from(self.asked).map(SiteId) {
+                self.get(trace, site);
+            }
+            self.asked += 1;
+        }
+    }
+
+    /// Whether names are being looked up.
+    #[must_use]
+    pub fn waits(&self) -> bool {
+        self.waiting > 0
+    }
+
+    /// Looks up all call sites of the trace here and now, until `go_on` says no.
+    pub fn resolve_all(&mut self, trace: &Trace, mut go_on: impl FnMut() -> bool) {
+        let resolver = Resolver::new();
+        let sites = (0..trace.sites.len()).filter_map(|index| u32::try_from(index).ok()).map(SiteId);
+        for site in sites {
+            let Some(place) = self.place(trace, site) else { continue };
+            if self.known.get(&place).is_some_and(Option::is_some) {
+                continue;
+            }
+            if !go_on() {
+                break;
+            }
+            let symbol = resolver.resolve(&place).map(Arc::new);
+            self.known.insert(place, symbol);
+        }
+        self.version += 1;
+    }
+
+    /// The site as a row shows it: `solver.cu:131 step()`, `libfoo.so step()+0x12` or `libfoo.so+0x1234`.
+    pub fn label(&mut self, trace: &Trace, site: SiteId) -> String {
+        let symbol = self.get(trace, site);
+        text::label(trace, site, symbol.as_deref())
+    }
+
+    /// Everything that is known of the site, not cut.
+    pub fn full(&mut self, trace: &Trace, site: SiteId) -> String {
+        let symbol = self.get(trace, site);
+        text::full(trace, site, symbol.as_deref())
+    }
+
+    fn place(&mut self, trace: &Trace, id: SiteId) -> Option<Place> {
+        if let Some(place) = self.places.get(&id) {
+            return Some(place.clone());
+        }
+        let site = trace.sites.get(id)?;
+        let module = trace.sites.module(site.module?)?;
+        let place = Place {
+            path: trace.names.get(module.path).into(),
+            build_id: module.build_id.as_slice().into(),
+            offset: site.offset,
+        };
+        self.places.insert(id, place.clone());
+        Some(place)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::trace::{Module, ModuleId, ProcessId};
+
+    /// A trace whose only call was made at this place.
+    pub(super) fn trace_with_site(path: &str, build_id: &[u8], offset: u64) -> (Trace, SiteId) {
+        let mut trace = Trace::default();
+        let path = trace.names.intern(path);
+        let module = Module {
+            process: ProcessId(0),
+            path,
+            build_id: build_id.to_vec(),
+            start: 0x7000_0000,
+            end: 0x8000_0000,
+            file_offset: 0,
+            ticks: 0,
+            identity: 0,
+        };
+        assert_eq!(trace.sites.add_module(module), Some(ModuleId(0)));
+        let site = trace.sites.find(ProcessId(0), 0x7000_0000 + offset, 0).site;
+        (trace, site)
+    }
+
+    #[test]
+    fn without_names_there_is_the_module_and_the_offset() {
+        let (mut trace, site) = trace_with_site("/usr/lib/libfoo.so", &[1, 2], 0x1234);
+        let mut symbols = Symbols::default();
+        assert_eq!(symbols.label(&trace, site), "libfoo.so+0x1234");
+        let nowhere = trace.sites.find(ProcessId(1), 0x55, 0).site;
+        assert_eq!(symbols.label(&trace, nowhere), "0x55");
+    }
+
+    #[test]
+    fn a_side_file_gives_names_back() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join(SIDE_FILE);
+        let (trace, site) = trace_with_site("/usr/lib/libfoo.so", &[1, 2], 0x1234);
+        let mut symbols = Symbols::default();
+        let place = symbols.place(&trace, site).unwrap();
+        let symbol = Symbol { function: "step(int)".into(), file: "/src/solver.cu".into(), line: 131 };
+        symbols.known.insert(place, Some(Arc::new(symbol.clone())));
+        symbols.write_side_file(&file).unwrap();
+
+        let mut elsewhere = Symbols::default();
+        assert_eq!(elsewhere.read_side_file(&file).unwrap(), 0);
+        assert_eq!(elsewhere.get(&trace, site).as_deref(), Some(&symbol));
+        assert_eq!(elsewhere.label(&trace, site), "solver.cu:131 step()");
+        // Of another build nothing is believed.
+        let (other, site) = trace_with_site("/usr/lib/libfoo.so", &[1, 3], 0x1234);
+        let mut elsewhere = Symbols::default();
+        elsewhere.read_side_file(&file).unwrap();
+        assert_eq!(elsewhere.label(&other, site), "libfoo.so+0x1234");
+    }
+
+    #[test]
+    fn damaged_lines_are_counted_and_left_out() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join(SIDE_FILE);
+        let good = r#"{"path":"/a","build_id":"0102","offset":7,"function":"f","file":"","line":0}"#;
+        std::fs::write(&file, format!("{good}\n{{\"path\":1}}\n\n\u{0}\n{}\n", &good[..20])).unwrap();
+        let mut symbols = Symbols::default();
+        assert_eq!(symbols.read_side_file(&file).unwrap(), 3);
+        assert_eq!(symbols.known.len(), 1);
+        assert!(Symbols::default().read_side_file(&folder.path().join("none")).is_ok());
+    }
+}

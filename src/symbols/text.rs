@@ -1,0 +1,138 @@
+//! Sites as text.
+
+use super::Symbol;
+use crate::trace::{SiteId, Trace};
+
+/// Most characters of a function's name in a label.
+pub const LABEL_MAX: usize = 60;
+
+/// One line for a row.
+pub(super) fn label(trace: &Trace, site: SiteId, symbol: Option<&Symbol>) -> String {
+    let Some(symbol) = symbol else { return fallback(trace, site) };
+    let function = shorten(&symbol.function);
+    if symbol.line > 0 && !symbol.file.is_empty() {
+        return format!("{}:{} {function}", file_name(&symbol.file), symbol.line);
+    }
+    // Two call sites in one function must not look alike.
+    format!("{function} {}", fallback(trace, site))
+}
+
+/// Everything.
+pub(super) fn full(trace: &Trace, site: SiteId, symbol: Option<&Symbol>) -> String {
+    let fallback = fallback(trace, site);
+    match symbol {
+        Some(symbol) if symbol.line > 0 => {
+            format!("{} at {}:{} ({fallback})", symbol.function, symbol.file, symbol.line)
+        }
+        Some(symbol) => format!("{} ({fallback})", symbol.function),
+        None => fallback,
+    }
+}
+
+/// `libfoo.so+0x1234`; without a module the address.
+fn fallback(trace: &Trace, id: SiteId) -> String {
+    let Some(site) = trace.sites.get(id) else { return "?".to_owned() };
+    match site.module.and_then(|module| trace.sites.module(module)) {
+        Some(module) => format!("{}+{:#x}", file_name(trace.names.get(module.path)), site.offset),
+        None => format!("{:#x}", site.address),
+    }
+}
+
+fn file_name(path: &str) -> &str {
+    path.rsplit('/').next().filter(|name| !name.is_empty()).unwrap_or(path)
+}
+
+/// A function's name without its parameters and template arguments, at most [`LABEL_MAX`] characters:
+/// `step()` for `void solver::step<float>(int, float*) const`.
+#[must_use]
+pub fn shorten(function: &str) -> String {
+    let mut short = String::new();
+    let mut depth = 0usize;
+    let mut characters = function.chars().peekable();
+    let mut called = false;
+    while let Some(character) = characters.next() {
+        match character {
+            // `operator<`, `operator->`, `operator()` and `<T as Trait>::f` must stay readable.
+            _ if depth == 0 && short.ends_with("operator") && !character.is_alphanumeric() => {
+                short.push(character);
+                while let Some(more) = characters.next_if(|more| "<>=-)(".contains(*more) && *more != '(') {
+                    short.push(more);
+                }
+            }
+            '<' | '(' | '{' | '[' if depth > 0 => depth += 1,
+            '>' | ')' | '}' | ']' if depth > 0 => depth -= 1,
+            '(' if function_begins_here(&short) => {
+                called = true;
+                depth = 1;
+            }
+            '<' if !short.is_empty() && !short.ends_with([' ', ':']) => depth = 1,
+            _ if depth == 0 && !called => short.push(character),
+            _ => {}
+        }
+    }
+    let mut name = last_word(&short).to_owned();
+    if called {
+        name.push_str("()");
+    }
+    cut(&name)
+}
+
+/// `(anonymous namespace)` is no parameter list.
+fn function_begins_here(short: &str) -> bool {
+    !short.is_empty() && !short.ends_with(':') && !short.ends_with(' ')
+}
+
+/// Without a return type. Spaces inside angle and round brackets belong to the name.
+fn last_word(name: &str) -> &str {
+    let name = name.trim();
+    let mut depth = 0usize;
+    let mut start = 0;
+    for (at, character) in name.char_indices() {
+        match character {
+            '<' | '(' | '{' | '[' => depth += 1,
+            '>' | ')' | '}' | ']' => depth = depth.saturating_sub(1),
+            ' ' if depth == 0 && !name.get(..at).is_some_and(|before| before.ends_with("operator")) => start = at + 1,
+            _ => {}
+        }
+    }
+    name.get(start..).unwrap_or(name)
+}
+
+fn cut(name: &str) -> String {
+    if name.chars().count() <= LABEL_MAX {
+        return name.to_owned();
+    }
+    // The end of a path of namespaces says more than its beginning.
+    let skip = name.chars().count() - (LABEL_MAX - 2);
+    format!("..{}", name.chars().skip(skip).collect::<String>())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_lose_parameters_and_template_arguments() {
+        for (full, short) in [
+            ("main", "main"),
+            ("step(int, float*)", "step()"),
+            ("void solver::step<float>(std::vector<int> const&, float*) const", "solver::step()"),
+            ("(anonymous namespace)::run(int)", "(anonymous namespace)::run()"),
+            ("std::vector<int>::operator[](unsigned long)", "std::vector::operator[]()"),
+            ("bool operator<(A const&, B const&)", "operator<()"),
+            ("demo::main::{{closure}}", "demo::main::{{closure}}"),
+            ("<demo::A as core::fmt::Debug>::fmt", "<demo::A as core::fmt::Debug>::fmt"),
+            ("", ""),
+        ] {
+            assert_eq!(shorten(full), short, "{full}");
+        }
+    }
+
+    #[test]
+    fn long_names_keep_their_end() {
+        let name = format!("{}::last", "namespace::".repeat(30));
+        let short = shorten(&name);
+        assert_eq!(short.chars().count(), LABEL_MAX);
+        assert!(short.starts_with("..") && short.ends_with("::last"));
+    }
+}

@@ -1,0 +1,70 @@
+//! Processes.
+
+use super::ids::NameId;
+use rustc_hash::FxHashMap;
+use umtui_wire::clock::ClockTriple;
+
+/// How the recording of a process stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub enum State {
+    /// Events are being recorded.
+    #[default]
+    Recording,
+    /// The process ended in order.
+    Ended,
+    /// Recording stopped because the file reached its cap.
+    Full,
+    /// Recording stopped by an error, an errno.
+    Failed(u32),
+    /// The process is gone without having ended in order.
+    Killed,
+}
+
+/// A recorded process.
+#[derive(Clone, Debug, Default)]
+pub struct Process {
+    /// Process id in its own pid namespace.
+    pub pid: u32,
+    /// Parent process.
+    pub parent_pid: u32,
+    /// Host name.
+    pub host: NameId,
+    /// Path of the program.
+    pub program: NameId,
+    /// Working folder at the first CUDA call.
+    pub folder: NameId,
+    /// Arguments, the program's name first.
+    pub arguments: Vec<String>,
+    /// Which boot of which host.
+    pub boot_id: [u8; 16],
+    /// Start time of the process, clock ticks since boot.
+    pub start_time: u64,
+    /// The run it belongs to: REALTIME ns at which the recorder started; zero without one.
+    pub run_id: u64,
+    /// When recording began, ns on the trace's axis.
+    pub start_ns: u64,
+    /// When recording began, by the process's three clocks.
+    pub start: ClockTriple,
+    /// Added to the process's MONOTONIC time to get the trace's axis, ns; zero on the first file's host.
+    pub axis_offset_ns: i64,
+    /// `umtui_wire::clock::CLOCK_*`.
+    pub clock: u32,
+    /// Ticks of that clock a second.
+    pub ticks_per_second: u64,
+    /// Half-width of the rate's error, parts per billion.
+    pub rate_error_ppb: u32,
+    /// Newest sign of life, ns on the trace's axis.
+    pub last_ns: u64,
+    /// How its recording stands.
+    pub state: State,
+    /// Events that could not be recorded, all threads together.
+    pub lost: u64,
+    /// Cap on the file's bytes, zero for none.
+    pub max_bytes: u64,
+    /// Measured cost of recording one call, ps; zero if not measured.
+    pub cost_ps: u64,
+    /// Its file: index into [`super::Trace::files`].
+    pub file: usize,
+    /// Strings by their ids in the file.
+    pub strings: FxHashMap<u32, NameId>,
+}

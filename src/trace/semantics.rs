@@ -1,0 +1,177 @@
+//! What a function does to streams, devices and contexts, found by its name and its arguments' roles.
+
+use super::api::{Argument, Signature};
+use super::value::ArgKind;
+
+/// What a function does, with the bytes of the record where it says so.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Semantics {
+    /// The stream it works on: a handle of 8 bytes.
+    pub stream_at: Option<u16>,
+    /// The device it works on.
+    pub device_at: Option<DeviceAt>,
+    /// It makes a stream, whose handle is here.
+    pub creates_stream: Option<u16>,
+    /// It destroys the stream at `stream_at`.
+    pub destroys_stream: bool,
+    /// It makes the device here the thread's current one.
+    pub sets_device: Option<u16>,
+    /// Its answer is the thread's current device.
+    pub learns_device: Option<u16>,
+    /// What it does to contexts.
+    pub context: ContextUse,
+    /// It launches the kernel whose handle is here.
+    pub function_at: Option<u16>,
+    /// Stream 0 means the thread's own default stream.
+    pub per_thread_stream: bool,
+}
+
+/// Where the device of a call lies.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum DeviceAt {
+    /// An ordinal of 4 bytes; negative: not a GPU.
+    Ordinal(u16),
+    /// A memory location of 8 bytes.
+    Location(u16),
+}
+
+/// What a function does to contexts.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum ContextUse {
+    /// Nothing.
+    #[default]
+    None,
+    /// It gives the context (first place) of a device (second place).
+    Gives(u16, u16),
+    /// It makes the context here the thread's current one.
+    Sets(u16),
+}
+
+/// A name without its `_ptsz`, `_ptds` and `_v2` endings.
+#[must_use]
+pub fn base_name(name: &str) -> &str {
+    let name = name.strip_suffix("_ptsz").or_else(|| name.strip_suffix("_ptds")).unwrap_or(name);
+    match name.rsplit_once("_v") {
+        Some((base, version)) if !version.is_empty() && version.bytes().all(|byte| byte.is_ascii_digit()) => base,
+        _ => name,
+    }
+}
+
+impl Semantics {
+    /// Of the function `name` with these arguments.
+    #[must_use]
+    pub fn of(name: &str, signature: &Signature) -> Self {
+        let base = base_name(name);
+        let given = |kind: ArgKind, role: &str| {
+            let found = signature.arguments.iter().find(|a| !a.on_success && a.kind == kind && a.role.ends_with(role));
+            found.map(|argument| argument.at)
+        };
+        let answered = |kind: ArgKind| signature.arguments.iter().find(|a| a.on_success && a.kind == kind);
+        let makes_stream = base.contains("StreamCreate");
+        let sets_device = base == "cudaSetDevice";
+        let context = match base {
+            "cuCtxCreate" | "cuDevicePrimaryCtxRetain" => {
+                match (answered(ArgKind::Handle), given(ArgKind::Device, "")) {
+                    (Some(context), Some(device)) => ContextUse::Gives(context.at, device),
+                    _ => ContextUse::None,
+                }
+            }
+            "cuCtxSetCurrent" | "cuCtxPushCurrent" => {
+                given(ArgKind::Handle, "").map_or(ContextUse::None, ContextUse::Sets)
+            }
+            _ => ContextUse::None,
+        };
+        Self {
+            stream_at: if makes_stream { None } else { given(ArgKind::Handle, "stream") },
+            device_at: device(&signature.arguments),
+            creates_stream: if makes_stream { answered(ArgKind::Handle).map(|argument| argument.at) } else { None },
+            destroys_stream: matches!(base, "cudaStreamDestroy" | "cuStreamDestroy"),
+            sets_device: if sets_device { given(ArgKind::Device, "") } else { None },
+            learns_device: if matches!(base, "cudaGetDevice" | "cuCtxGetDevice") {
+                answered(ArgKind::Device).map(|argument| argument.at)
+            } else {
+                None
+            },
+            context,
+            function_at: if base.contains("Launch") { function(&signature.arguments) } else { None },
+            per_thread_stream: name.ends_with("_ptsz") || name.ends_with("_ptds"),
+        }
+    }
+
+    /// Whether a reader must know of its calls before it reads what other threads did after them.
+    #[must_use]
+    pub const fn concerns_others(&self) -> bool {
+        self.creates_stream.is_some()
+            || self.destroys_stream
+            || self.sets_device.is_some()
+            || self.learns_device.is_some()
+            || !matches!(self.context, ContextUse::None)
+    }
+}
+
+fn device(arguments: &[Argument]) -> Option<DeviceAt> {
+    arguments.iter().filter(|argument| !argument.on_success).find_map(|argument| match argument.kind {
+        ArgKind::Device => Some(DeviceAt::Ordinal(argument.at)),
+        ArgKind::Location => Some(DeviceAt::Location(argument.at)),
+        _ => None,
+    })
+}
+
+fn function(arguments: &[Argument]) -> Option<u16> {
+    let named = |argument: &&Argument| {
+        !argument.on_success
+            && argument.kind.bytes() == 8
+            && matches!(argument.role.as_str(), "function" | "func" | "kernel" | "symbol")
+    };
+    arguments.iter().find(named).map(|argument| argument.at)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn argument(role: &str, kind: ArgKind, on_success: bool, at: u16) -> Argument {
+        Argument { role: role.into(), kind, on_success, at }
+    }
+
+    #[test]
+    fn endings_are_dropped() {
+        for (name, base) in [
+            ("cuMemAlloc_v2", "cuMemAlloc"),
+            ("cuStreamGetCaptureInfo_v2_ptsz", "cuStreamGetCaptureInfo"),
+            ("cudaMemcpy_ptds", "cudaMemcpy"),
+            ("cuStreamWaitValue32", "cuStreamWaitValue32"),
+            ("odd_v", "odd_v"),
+        ] {
+            assert_eq!(base_name(name), base);
+        }
+    }
+
+    #[test]
+    fn streams_and_devices_are_found() {
+        let make = Signature { arguments: vec![argument("stream", ArgKind::Handle, true, 32)] };
+        let semantics = Semantics::of("cudaStreamCreate", &make);
+        assert_eq!(semantics.creates_stream, Some(32));
+        assert_eq!(semantics.stream_at, None);
+        let prefetch = Signature {
+            arguments: vec![
+                argument("ptr", ArgKind::Pointer, false, 32),
+                argument("location", ArgKind::Location, false, 48),
+                argument("stream", ArgKind::Handle, false, 56),
+            ],
+        };
+        let semantics = Semantics::of("cudaMemPrefetchAsync_ptsz", &prefetch);
+        assert_eq!(semantics.stream_at, Some(56));
+        assert_eq!(semantics.device_at, Some(DeviceAt::Location(48)));
+        assert!(semantics.per_thread_stream && !semantics.concerns_others());
+        let set = Signature { arguments: vec![argument("device", ArgKind::Device, false, 28)] };
+        assert_eq!(Semantics::of("cudaSetDevice", &set).sets_device, Some(28));
+        let retain = Signature {
+            arguments: vec![
+                argument("context", ArgKind::Handle, true, 32),
+                argument("device", ArgKind::Device, false, 28),
+            ],
+        };
+        assert_eq!(Semantics::of("cuDevicePrimaryCtxRetain", &retain).context, ContextUse::Gives(32, 28));
+    }
+}

@@ -1,0 +1,67 @@
+//! What an update asks the loop to do: the only way for a screen or popup to reach beyond itself.
+
+use super::screens::ScreenId;
+use super::screens::calls::columns::Chosen;
+use crate::session::view::{Column, Grouping, NodeKey};
+
+/// How the explorer was left.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Outcome {
+    /// The user quit, and no program was running.
+    Quit,
+    /// The user quit and let the program run on, or the session was told to by a signal.
+    Detached,
+    /// The user quit and had asked the program to end.
+    Terminated,
+    /// This signal ended it; a running program was detached.
+    Signalled(i32),
+    /// The terminal went away; a running program was detached.
+    TerminalLost,
+}
+
+/// A node of the calls tree, as a condition on events.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Scope {
+    /// The tree's grouping.
+    pub grouping: Grouping,
+    /// The node.
+    pub key: NodeKey,
+    /// Its label.
+    pub label: String,
+}
+
+/// A popup to open.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Popup {
+    /// The column chooser, with the columns that are shown now.
+    Columns(Chosen),
+    /// Names and values.
+    Details {
+        /// Heading.
+        title: String,
+        /// Name and value of each.
+        fields: Vec<(String, String)>,
+    },
+}
+
+/// What to do after an update.
+#[derive(Clone, Debug, PartialEq, Eq, Default)]
+pub enum Effect {
+    /// Nothing more; the action was obeyed.
+    #[default]
+    None,
+    /// Show this screen.
+    Go(ScreenId),
+    /// Show the events behind a node.
+    EventsOf(Scope),
+    /// Open a popup.
+    Open(Popup),
+    /// Close the popup.
+    Close,
+    /// Show these columns in the calls, sorted by one of them if one was picked.
+    Columns(Chosen, Option<Column>),
+    /// Let the program run on and leave.
+    Detach,
+    /// Ask the program to end and leave.
+    Terminate,
+}

@@ -1,0 +1,10 @@
+//! Keys as data: one table from which dispatch, help, hints and docs/keys.md come.
+
+pub mod chord;
+pub mod keymap;
+pub mod markdown;
+pub mod table;
+
+pub use chord::Key;
+pub use keymap::{Keymap, Match};
+pub use table::{Action, Context, Entry, TABLE};

@@ -1,0 +1,31 @@
+//! Popups. Each is a layer on a stack; the topmost gets the keys.
+
+pub mod columns;
+pub mod details;
+pub mod help;
+pub mod quit;
+
+use ratatui::layout::Rect;
+
+use super::effect::Effect;
+use super::keys::{Action, Context};
+use super::widgets::paint::Paint;
+
+/// What the loop needs of a popup. `area` is the whole screen between title and hint line.
+pub trait Layer {
+    /// Which keys are valid.
+    fn context(&self) -> Context;
+    /// Obeys an action.
+    fn update(&mut self, action: Action, area: Rect) -> Effect;
+    /// Draws itself over what is there.
+    fn draw(&self, paint: &mut Paint<'_>, area: Rect);
+}
+
+/// First line of a text after an action; lines beyond the end are not scrolled to.
+fn scrolled(first: usize, action: Action, lines: usize, height: u16) -> usize {
+    let last_first = lines.saturating_sub(usize::from(height));
+    match super::screens::step_of(action, u64::from(height)) {
+        Some(step) => (first as u64).saturating_add_signed(step).min(last_first as u64) as usize,
+        None => first.min(last_first),
+    }
+}

@@ -1,0 +1,226 @@
+//! What is on the screen: the current screen, the popups over it, and the keys pressed so far.
+//!
+//! It turns keys into actions, hands each to the popup or screen it is for, and carries out what that asks for.
+//! What reaches beyond the screen (the program, the terminal) it hands on as an [`Order`].
+
+use ratatui::layout::{Rect, Size};
+
+use super::effect::{Effect, Outcome, Popup};
+use super::keys::{Action, Context, Key, Keymap, Match};
+use super::layers::{self, Layer};
+use super::screens::{Screen, ScreenId, Screens, calls};
+use super::theme::Theme;
+use crate::session::handle::Child;
+use crate::session::view::{Phase, Status};
+
+/// What the loop must do after a key.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Order {
+    /// Draw, if anything changed.
+    None,
+    /// Ask the program to end.
+    Interrupt,
+    /// Suspend.
+    Suspend,
+    /// Draw everything anew.
+    Redraw,
+    /// Leave.
+    Leave(Outcome),
+}
+
+/// Whether new rows reach the screen.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Display {
+    /// As they come.
+    Running,
+    /// Held since the trace had so many calls.
+    Held {
+        /// Calls at that moment.
+        calls: u64,
+    },
+}
+
+/// State of the whole screen.
+pub struct Root {
+    /// Styles and glyphs.
+    pub theme: Theme,
+    /// Keys.
+    pub keymap: Keymap,
+    /// The screens.
+    pub screens: Screens,
+    /// Which one is shown.
+    pub current: ScreenId,
+    /// Popups, the topmost last.
+    pub layers: Vec<Box<dyn Layer>>,
+    /// Keys of a sequence that is not complete.
+    pub prefix: Vec<Key>,
+    /// The title line's content; `None` until the first answer.
+    pub status: Option<Status>,
+    /// Whether new rows reach the screen.
+    pub display: Display,
+    /// Something to tell the user, until the next key.
+    pub notice: Option<String>,
+    /// The terminal's size.
+    pub size: Size,
+    trail: Vec<ScreenId>,
+    interrupted: bool,
+}
+
+/// Smallest screen on which anything is drawn.
+pub const SMALLEST: Size = Size::new(30, 8);
+
+impl Root {
+    /// Starts on a screen.
+    pub fn new(theme: Theme, first: ScreenId, size: Size) -> Self {
+        Self {
+            theme,
+            keymap: Keymap::default(),
+            screens: Screens::default(),
+            current: first,
+            layers: Vec::new(),
+            prefix: Vec::new(),
+            status: None,
+            display: Display::Running,
+            notice: None,
+            size,
+            trail: Vec::new(),
+            interrupted: false,
+        }
+    }
+
+    /// The part of the terminal between title and hint line.
+    pub fn body(&self) -> Rect {
+        Rect::new(0, 2, self.size.width, self.size.height.saturating_sub(3))
+    }
+
+    /// The screen that is shown.
+    pub fn screen(&self) -> &dyn Screen {
+        self.screens.get(self.current)
+    }
+
+    /// Where the next key goes.
+    pub fn context(&self) -> Context {
+        self.layers.last().map_or_else(|| self.screen().context(), |layer| layer.context())
+    }
+
+    /// Takes a key.
+    pub fn key(&mut self, key: Key, child: Option<Child>) -> Order {
+        self.notice = None;
+        self.prefix.push(key);
+        match self.keymap.find(self.context(), &self.prefix) {
+            Match::Prefix => Order::None,
+            Match::Nothing => {
+                self.prefix.clear();
+                Order::None
+            }
+            Match::Action(action) => {
+                self.prefix.clear();
+                self.act(action, child)
+            }
+        }
+    }
+
+    fn act(&mut self, action: Action, child: Option<Child>) -> Order {
+        let interrupted = std::mem::take(&mut self.interrupted);
+        match action {
+            Action::Quit => self.quit(child),
+            Action::Interrupt => self.interrupt(interrupted, child),
+            Action::Suspend => Order::Suspend,
+            Action::Redraw => Order::Redraw,
+            Action::Help => self.help(),
+            Action::Pause => self.pause(),
+            Action::Go(screen) => {
+                self.trail.clear();
+                self.current = screen;
+                Order::None
+            }
+            Action::Back => {
+                if self.layers.pop().is_none() {
+                    self.back();
+                }
+                Order::None
+            }
+            other => {
+                let body = self.body();
+                let effect = match self.layers.last_mut() {
+                    Some(layer) => layer.update(other, body),
+                    None => self.screens.get_mut(self.current).update(other, body.as_size()),
+                };
+                self.obey(effect)
+            }
+        }
+    }
+
+    fn obey(&mut self, effect: Effect) -> Order {
+        match effect {
+            Effect::None => {}
+            Effect::Go(screen) => self.go(screen),
+            Effect::EventsOf(scope) => {
+                self.screens.events.show_scope(Some(scope));
+                self.go(ScreenId::Events);
+            }
+            Effect::Open(Popup::Columns(chosen)) => self.layers.push(Box::new(layers::columns::Columns::new(chosen))),
+            Effect::Open(Popup::Details { title, fields }) => {
+                self.layers.push(Box::new(layers::details::Details::new(title, fields)));
+            }
+            Effect::Close => drop(self.layers.pop()),
+            Effect::Columns(chosen, sort) => calls::choose(&mut self.screens.calls, chosen, sort),
+            Effect::Detach => return Order::Leave(Outcome::Detached),
+            Effect::Terminate => return Order::Leave(Outcome::Terminated),
+        }
+        Order::None
+    }
+
+    /// Shows a screen from which `back` returns here.
+    fn go(&mut self, screen: ScreenId) {
+        self.trail.push(self.current);
+        self.current = screen;
+    }
+
+    fn back(&mut self) {
+        if let Some(screen) = self.trail.pop() {
+            self.screens.get_mut(self.current).leave();
+            self.current = screen;
+        }
+    }
+
+    fn quit(&mut self, child: Option<Child>) -> Order {
+        if self.layers.pop().is_some() {
+            return Order::None;
+        }
+        let Some(Child::Running { pid }) = child else { return Order::Leave(Outcome::Quit) };
+        self.layers.push(Box::new(layers::quit::Quit::new(pid)));
+        Order::None
+    }
+
+    fn interrupt(&mut self, again: bool, child: Option<Child>) -> Order {
+        match child {
+            Some(Child::Running { pid }) if !again => {
+                self.interrupted = true;
+                self.notice = Some(format!("interrupted process {pid}; Ctrl-c again terminates it and quits"));
+                Order::Interrupt
+            }
+            Some(Child::Running { .. }) => Order::Leave(Outcome::Terminated),
+            _ => Order::Leave(Outcome::Quit),
+        }
+    }
+
+    fn help(&mut self) -> Order {
+        let context = self.context();
+        if context == Context::Help {
+            self.layers.pop();
+        } else {
+            self.layers.push(Box::new(layers::help::Help::new(context)));
+        }
+        Order::None
+    }
+
+    fn pause(&mut self) -> Order {
+        let live = self.status.as_ref().filter(|status| status.phase == Phase::Live);
+        self.display = match (self.display, live) {
+            (Display::Running, Some(status)) => Display::Held { calls: status.calls },
+            _ => Display::Running,
+        };
+        Order::None
+    }
+}

@@ -1,0 +1,179 @@
+//! Draws the calls screen.
+//!
+//! ```text
+//! by thread                    total v   self  count     heading
+//! v 4121 python                 ...                      list
+//! (blank)
+//! cudaMalloc  10.0 k  min ...                            below: the cursor's row, or a pane beside the list
+//! ```
+
+use ratatui::layout::Rect;
+
+use super::columns::{self, Numbers};
+use super::layout;
+use super::state::State;
+use crate::session::view::{CallRow, Column, Grouping, NodeKind};
+use crate::ui::text::format;
+use crate::ui::theme::Role;
+use crate::ui::widgets::paint::Paint;
+use crate::ui::widgets::{fields, split};
+
+/// Draws the screen.
+pub fn draw(state: &State, paint: &mut Paint<'_>, area: Rect) {
+    let parts = layout::of(area);
+    let shown = columns::visible(&state.chosen, parts.list.width);
+    heading(state, paint, parts.heading, &shown);
+    match &state.rows {
+        None => empty(paint, parts.list, "reading"),
+        Some(rows) if rows.total == 0 => {
+            empty(paint, parts.list, "no calls yet: they appear here as the program makes them")
+        }
+        Some(_) => list(state, paint, parts.list, &shown),
+    }
+    if let Some(row) = state.current() {
+        let error = state.rows.as_ref().map_or(0, |rows| rows.quantile_error_pct);
+        if let Some(below) = parts.below {
+            details_below(paint, below, row, error);
+        }
+        if let Some(pane) = parts.pane {
+            let inside = split::pane(paint, pane, &row.label);
+            let facts = facts(row, error);
+            fields::draw(paint, inside, &fields::lines(&facts, inside.width), 0);
+        }
+    }
+}
+
+fn empty(paint: &mut Paint<'_>, area: Rect, why: &str) {
+    paint.text(area.x, area.y, area.width, why, Role::Dim);
+}
+
+/// A grouping in words.
+fn group_name(grouping: Grouping) -> &'static str {
+    match grouping {
+        Grouping::Thread => "by thread",
+        Grouping::Stream => "by stream",
+        Grouping::Device => "by device",
+        Grouping::CallSite => "by call site",
+        Grouping::Flat => "by function",
+        Grouping::Inverted => "by function, up to its callers",
+    }
+}
+
+fn heading(state: &State, paint: &mut Paint<'_>, area: Rect, shown: &[Column]) {
+    let (sort, largest_first) = state.sort;
+    let mark = if largest_first { " v" } else { " ^" };
+    let mut x = area.right();
+    for &column in shown.iter().rev() {
+        let cells = columns::width(column);
+        x -= cells;
+        let mark = if column == sort { mark } else { "" };
+        let title = format!("{}{mark}", columns::title(column));
+        let role = if column == sort { Role::Strong } else { Role::Dim };
+        paint.right(x, area.y, cells, &title, role);
+    }
+    let mark = if sort == Column::Name { mark } else { "" };
+    let name = format!("{}{mark}", group_name(state.grouping));
+    paint.text(area.x, area.y, x - area.x, &name, if mark.is_empty() { Role::Dim } else { Role::Strong });
+}
+
+fn list(state: &State, paint: &mut Paint<'_>, area: Rect, shown: &[Column]) {
+    for (y, number) in (area.y..area.bottom()).zip(state.window.first..) {
+        let Some(row) = state.row(number) else { continue };
+        let line = Rect { y, height: 1, ..area };
+        call(paint, line, row, shown, state.numbers);
+        if number == state.window.cursor {
+            paint.lay_over(line, Role::Cursor);
+        }
+    }
+}
+
+fn call(paint: &mut Paint<'_>, line: Rect, row: &CallRow, shown: &[Column], numbers: Numbers) {
+    let mut x = line.right();
+    for &column in shown.iter().rev() {
+        let cells = columns::width(column);
+        x -= cells;
+        let role = if column == Column::Failed { Role::Bad } else { Role::Plain };
+        paint.right(x + 1, line.y, cells - 1, &columns::value(column, row, numbers), role);
+    }
+    let marker = match row.open {
+        Some(true) => "v ",
+        Some(false) => "> ",
+        None => "  ",
+    };
+    // However deep the row, half of the cells are left to its name.
+    let indent = row.depth.saturating_mul(2).min((x - line.x) / 2);
+    let at = paint.text(line.x + indent, line.y, x.saturating_sub(line.x + indent), marker, Role::Dim);
+    paint.name(at, line.y, x.saturating_sub(at), &row.label, role_of(row.kind));
+}
+
+fn role_of(kind: NodeKind) -> Role {
+    match kind {
+        NodeKind::Process | NodeKind::Thread | NodeKind::Stream | NodeKind::Device => Role::Strong,
+        NodeKind::Site => Role::Site,
+        NodeKind::Runtime => Role::Runtime,
+        NodeKind::Driver => Role::Driver,
+    }
+}
+
+fn details_below(paint: &mut Paint<'_>, area: Rect, row: &CallRow, error: u8) {
+    let count = format::count(row.count);
+    let value = |column| columns::value(column, row, Numbers::Times);
+    let numbers = format!(
+        "  {count}  min {}  p50 {}  p99 {}  max {}",
+        value(Column::Min),
+        value(Column::P50),
+        value(Column::P99),
+        value(Column::Max)
+    );
+    let cells = u16::try_from(numbers.len()).unwrap_or(u16::MAX);
+    let label =
+        paint.name(area.x, area.y, area.width.saturating_sub(cells).max(area.width / 4), &row.label, Role::Strong);
+    paint.text(label, area.y, area.right() - label, &numbers, Role::Plain);
+    let mut more = format!("{} of all time", format::share(u64::from(row.share)));
+    if row.failed > 0 {
+        more.push_str(&format!("   {} failed", format::count(row.failed)));
+    }
+    if row.running > 0 {
+        more.push_str(&format!("   {} running now", format::count(row.running)));
+    }
+    if row.p50_ns.is_some() && error > 0 {
+        more.push_str(&format!("   p50 and p99 within {error} %"));
+    }
+    paint.text(area.x, area.y + 1, area.width, &more, Role::Dim);
+}
+
+/// The cursor's row in full, for the pane.
+fn facts(row: &CallRow, error: u8) -> Vec<(String, String)> {
+    let value = |column| columns::value(column, row, Numbers::Times);
+    let share = |column| columns::value(column, row, Numbers::Shares);
+    let mut facts = vec![
+        ("name".to_owned(), row.label.clone()),
+        ("kind".to_owned(), kind_name(row.kind).to_owned()),
+        ("calls".to_owned(), format::grouped(row.count)),
+        ("failed".to_owned(), format::grouped(row.failed)),
+        ("running now".to_owned(), format::grouped(row.running)),
+        (String::new(), String::new()),
+        ("total".to_owned(), format!("{}   {}", value(Column::Total), share(Column::Total))),
+        ("self".to_owned(), format!("{}   {}", value(Column::SelfTime), share(Column::SelfTime))),
+        (String::new(), String::new()),
+    ];
+    for column in [Column::Min, Column::Average, Column::P50, Column::P99, Column::Max] {
+        facts.push((columns::title(column).to_owned(), value(column)));
+    }
+    if row.p50_ns.is_some() && error > 0 {
+        facts.push((String::new(), format!("p50 and p99 within {error} %")));
+    }
+    facts
+}
+
+fn kind_name(kind: NodeKind) -> &'static str {
+    match kind {
+        NodeKind::Process => "process",
+        NodeKind::Thread => "thread",
+        NodeKind::Stream => "stream",
+        NodeKind::Device => "device",
+        NodeKind::Site => "call site",
+        NodeKind::Runtime => "runtime call",
+        NodeKind::Driver => "driver call",
+    }
+}

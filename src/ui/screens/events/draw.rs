@@ -1,0 +1,162 @@
+//! Draws the events screen.
+//!
+//! ```text
+//! 3.9 M events                               summary: which events, followed or not
+//!    start      took  thread   call          heading
+//! 0.000012    1.2 us  main     cudaMalloc(…)  list, and the cursor's event beside it on wide screens
+//! ```
+
+use ratatui::layout::Rect;
+
+use super::describe;
+use super::layout;
+use super::state::{Follow, State};
+use crate::session::view::{EventRow, Outcome};
+use crate::ui::text::{format, truncate};
+use crate::ui::theme::Role;
+use crate::ui::widgets::paint::Paint;
+use crate::ui::widgets::{fields, split};
+
+/// Where each column begins and how wide it is; 0 cells: not shown.
+struct Columns {
+    decimals: u32,
+    start: (u16, u16),
+    took: (u16, u16),
+    thread: (u16, u16),
+    call: (u16, u16),
+    site: (u16, u16),
+}
+
+impl Columns {
+    fn of(area: Rect) -> Self {
+        let wide = area.width >= 110;
+        let start = if wide { 15 } else { 11 };
+        let took = format::DURATION_WIDTH + 1;
+        let thread = if area.width >= 60 { 12 } else { 0 };
+        let site = if wide { 28 } else { 0 };
+        let mut x = area.x;
+        let mut next = |cells: u16| {
+            let column = (x, cells);
+            x += if cells > 0 { cells + 1 } else { 0 };
+            column
+        };
+        let (start, took, thread) = (next(start), next(took), next(thread));
+        let call = (x, (area.right() - site).saturating_sub(x));
+        Self {
+            decimals: if wide { 9 } else { 6 },
+            start,
+            took,
+            thread,
+            call,
+            site: (call.0 + call.1 + 1, site.saturating_sub(1)),
+        }
+    }
+}
+
+/// Draws the screen.
+pub fn draw(state: &State, paint: &mut Paint<'_>, area: Rect) {
+    let parts = layout::of(area);
+    summary(state, paint, parts.summary);
+    let columns = Columns::of(parts.list);
+    heading(paint, parts.heading, &columns);
+    match &state.rows {
+        None => empty(paint, parts.list, "reading"),
+        Some(rows) if rows.total == 0 => {
+            empty(paint, parts.list, "no events yet: they appear here as the program makes calls")
+        }
+        Some(_) => list(state, paint, parts.list, &columns),
+    }
+    if let (Some(pane), Some(event)) = (parts.pane, state.current()) {
+        let inside = split::pane(paint, pane, &event.name);
+        let facts = describe::fields(event);
+        fields::draw(paint, inside, &fields::lines(&facts, inside.width), 0);
+    }
+}
+
+fn empty(paint: &mut Paint<'_>, area: Rect, why: &str) {
+    paint.text(area.x, area.y, area.width, why, Role::Dim);
+}
+
+fn summary(state: &State, paint: &mut Paint<'_>, area: Rect) {
+    let total = state.total();
+    let row = if total > 0 { state.window.cursor + 1 } else { 0 };
+    let place = match state.follow {
+        Follow::On => "FOLLOWING".to_owned(),
+        Follow::Off => format!("{} of {}", format::grouped(row), format::grouped(total)),
+    };
+    let cells = u16::try_from(place.len()).unwrap_or(0).min(area.width);
+    paint.right(area.x, area.y, area.width, &place, if state.follow == Follow::On { Role::Strong } else { Role::Dim });
+    let room = area.width.saturating_sub(cells + 1);
+    match &state.scope {
+        None => {
+            paint.text(area.x, area.y, room, "every call in order", Role::Dim);
+        }
+        Some(scope) => {
+            let text = format!("only {}", scope.label);
+            let way_back = "   Backspace: all";
+            let name = paint.name(
+                area.x,
+                area.y,
+                room.saturating_sub(way_back.len() as u16).max(room / 2),
+                &text,
+                Role::Strong,
+            );
+            paint.text(name, area.y, (area.x + room).saturating_sub(name), way_back, Role::Dim);
+        }
+    }
+}
+
+fn heading(paint: &mut Paint<'_>, area: Rect, columns: &Columns) {
+    paint.right(columns.start.0, area.y, columns.start.1, "start", Role::Dim);
+    paint.right(columns.took.0, area.y, columns.took.1, "took", Role::Dim);
+    paint.text(columns.thread.0, area.y, columns.thread.1, "thread", Role::Dim);
+    paint.text(columns.call.0, area.y, columns.call.1, "call", Role::Dim);
+    paint.text(columns.site.0, area.y, columns.site.1, "from", Role::Dim);
+}
+
+fn list(state: &State, paint: &mut Paint<'_>, area: Rect, columns: &Columns) {
+    for (y, number) in (area.y..area.bottom()).zip(state.window.first..) {
+        let Some(event) = state.row(number) else { continue };
+        line(paint, y, event, columns, state.shift);
+        if number == state.window.cursor {
+            paint.lay_over(Rect { y, height: 1, ..area }, Role::Cursor);
+        }
+    }
+}
+
+fn took(event: &EventRow) -> String {
+    match (event.duration_ns, event.outcome) {
+        (Some(ns), _) => format::duration(ns),
+        (None, Outcome::Running) => "running".to_owned(),
+        (None, _) => "-".to_owned(),
+    }
+}
+
+fn line(paint: &mut Paint<'_>, y: u16, event: &EventRow, columns: &Columns, shift: u16) {
+    let start = format::seconds(event.start_ns, columns.decimals);
+    paint.right(columns.start.0, y, columns.start.1, &start, Role::Dim);
+    paint.right(columns.took.0, y, columns.took.1, &took(event), Role::Plain);
+    if event.thread_name.is_empty() {
+        paint.text(columns.thread.0, y, columns.thread.1, &event.thread.to_string(), Role::Plain);
+    } else {
+        paint.name(columns.thread.0, y, columns.thread.1, &event.thread_name, Role::Plain);
+    }
+    call(paint, y, event, columns.call, shift);
+    paint.name(columns.site.0, y, columns.site.1, &event.site, Role::Site);
+}
+
+/// `name(arguments) = result`; of a result little is cut off, of the arguments much.
+fn call(paint: &mut Paint<'_>, y: u16, event: &EventRow, (x, cells): (u16, u16), shift: u16) {
+    let failed = event.outcome == Outcome::Failed;
+    let result = if event.result.is_empty() { String::new() } else { format!(" = {}", event.result) };
+    let result_cells = u16::try_from(truncate::width(&result)).unwrap_or(cells).min(cells * 2 / 3);
+    let text = format!("{}{}({})", "  ".repeat(usize::from(event.depth.min(16))), event.name, event.arguments);
+    let shifted: String = text.chars().skip(usize::from(shift)).collect();
+    let role = match (failed, event.depth) {
+        (true, _) => Role::Bad,
+        (false, 0) => Role::Plain,
+        (false, _) => Role::Driver,
+    };
+    let end = paint.text(x, y, cells - result_cells, &shifted, role);
+    paint.text(end, y, result_cells, &result, role);
+}

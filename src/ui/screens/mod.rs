@@ -1,0 +1,113 @@
+//! The screens. None knows another: what one asks of the rest goes through [`Effect`].
+
+pub mod calls;
+pub mod events;
+pub mod output;
+pub mod overview;
+
+use ratatui::layout::{Rect, Size};
+
+use super::effect::Effect;
+use super::keys::{Action, Context};
+use super::widgets::paint::Paint;
+use crate::session::view::{Body, Status, View};
+
+/// A screen's name.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default)]
+#[allow(missing_docs, reason = "the names say it")]
+pub enum ScreenId {
+    #[default]
+    Overview,
+    Calls,
+    Events,
+    Output,
+}
+
+impl ScreenId {
+    /// Every screen, in the order of their numbers.
+    pub const ALL: [Self; 4] = [Self::Overview, Self::Calls, Self::Events, Self::Output];
+
+    /// Its name on the command line and in help.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Overview => "overview",
+            Self::Calls => "calls",
+            Self::Events => "events",
+            Self::Output => "output",
+        }
+    }
+}
+
+impl std::str::FromStr for ScreenId {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let found = Self::ALL.into_iter().find(|id| id.name() == text);
+        found.ok_or_else(|| format!("'{text}' is not one of {}", Self::ALL.map(Self::name).join(", ")))
+    }
+}
+
+/// What the loop needs of a screen. Sizes and areas are those of the body.
+pub trait Screen {
+    /// Which keys are valid.
+    fn context(&self) -> Context;
+    /// The rows it wants now. Equal views mean that no new question is needed.
+    fn view(&self, body: Size) -> View;
+    /// Takes rows; `newest` says that they answer the latest view. Says whether anything changed.
+    fn apply(&mut self, rows: Body, newest: bool, body: Size) -> bool;
+    /// Obeys an action.
+    fn update(&mut self, action: Action, body: Size) -> Effect;
+    /// Draws the rows it has.
+    fn draw(&self, paint: &mut Paint<'_>, area: Rect, status: &Status);
+    /// It was left by going back.
+    fn leave(&mut self) {}
+}
+
+/// One of each.
+#[derive(Default)]
+pub struct Screens {
+    overview: overview::Overview,
+    /// The calls; popups and effects address it by name.
+    pub calls: calls::Calls,
+    /// The events; effects address it by name.
+    pub events: events::Events,
+    output: output::Output,
+}
+
+impl Screens {
+    /// A screen.
+    pub fn get(&self, id: ScreenId) -> &dyn Screen {
+        match id {
+            ScreenId::Overview => &self.overview,
+            ScreenId::Calls => &self.calls,
+            ScreenId::Events => &self.events,
+            ScreenId::Output => &self.output,
+        }
+    }
+
+    /// A screen, to change.
+    pub fn get_mut(&mut self, id: ScreenId) -> &mut dyn Screen {
+        match id {
+            ScreenId::Overview => &mut self.overview,
+            ScreenId::Calls => &mut self.calls,
+            ScreenId::Events => &mut self.events,
+            ScreenId::Output => &mut self.output,
+        }
+    }
+}
+
+/// How far an action moves in a list, in rows; nothing for an action that is not a step.
+pub fn step_of(action: Action, height: u64) -> Option<i64> {
+    let page = i64::try_from(height.max(1)).unwrap_or(1);
+    Some(match action {
+        Action::Down => 1,
+        Action::Up => -1,
+        Action::HalfDown => page / 2 + page % 2,
+        Action::HalfUp => -(page / 2 + page % 2),
+        Action::PageDown => page,
+        Action::PageUp => -page,
+        Action::Top => i64::MIN,
+        Action::Bottom => i64::MAX,
+        _ => return None,
+    })
+}

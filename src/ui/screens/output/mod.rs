@@ -1,0 +1,45 @@
+//! The output screen: what the program printed.
+
+mod draw;
+mod state;
+mod update;
+
+use ratatui::layout::{Rect, Size};
+
+pub use state::State as Output;
+
+use super::Screen;
+use crate::session::view::{Body, Status, View};
+use crate::ui::effect::Effect;
+use crate::ui::keys::{Action, Context};
+use crate::ui::widgets::paint::Paint;
+
+/// Lines of text in a body: one is the heading.
+fn list_height(body: Size) -> u64 {
+    u64::from(body.height.saturating_sub(1))
+}
+
+impl Screen for Output {
+    fn context(&self) -> Context {
+        Context::Output
+    }
+
+    fn view(&self, body: Size) -> View {
+        View::Output(self.request(list_height(body)))
+    }
+
+    fn apply(&mut self, rows: Body, newest: bool, body: Size) -> bool {
+        match rows {
+            Body::Output(rows) => self.take(rows, newest, list_height(body)),
+            _ => false,
+        }
+    }
+
+    fn update(&mut self, action: Action, body: Size) -> Effect {
+        update::update(self, action, list_height(body))
+    }
+
+    fn draw(&self, paint: &mut Paint<'_>, area: Rect, _status: &Status) {
+        draw::draw(self, paint, area);
+    }
+}

@@ -1,0 +1,263 @@
+//! Draws the overview.
+//!
+//! ```text
+//! hook   3 processes: ...          facts: what is seen, what is not and why
+//! worst  ...                       news: the worst thing so far, what runs now, why it is quiet
+//! calls  38.2 k/s  ▁▂▅▇  3.9 M     history
+//! time goes to     total   self    functions by time
+//! ```
+//!
+//! Blocks follow one another with a blank line between them where there is room.
+
+use ratatui::layout::Rect;
+
+use super::state::State;
+use crate::session::view::{Overview, Phase, ProcessRow, Status};
+use crate::ui::text::{format, truncate};
+use crate::ui::theme::Role;
+use crate::ui::widgets::paint::Paint;
+use crate::ui::widgets::{spark, split};
+
+/// Cells of the words at the left.
+const LABEL: u16 = 7;
+/// Bodies lower than this have no blank lines, and one line for each kind of fact.
+const LOWEST_AIRY: u16 = 16;
+
+/// A line of facts or news.
+struct Fact {
+    label: &'static str,
+    text: String,
+    role: Role,
+}
+
+/// Draws the screen.
+pub fn draw(state: &State, paint: &mut Paint<'_>, area: Rect, status: &Status) {
+    let Some(rows) = &state.rows else {
+        paint.text(area.x, area.y, area.width, "reading", Role::Dim);
+        return;
+    };
+    let (left, pane) = split::beside(area);
+    let airy = left.height >= LOWEST_AIRY;
+    let gap = u16::from(airy);
+    let mut y = left.y;
+    for block in [facts(rows, status, airy), news(rows, airy)] {
+        let before = y;
+        for fact in block {
+            y = draw_fact(paint, left, y, &fact, airy);
+        }
+        y += if y > before { gap } else { 0 };
+    }
+    if !rows.calls_history.is_empty() {
+        history(paint, Rect { y, ..left }, left, rows, status);
+        y += 1 + gap;
+    }
+    top(paint, Rect { y, height: left.bottom().saturating_sub(y), ..left }, rows);
+    if let Some(pane) = pane {
+        let heading = format!("{} processes", rows.process_count);
+        let inside = split::pane(paint, pane, &heading);
+        processes(paint, inside, rows);
+    }
+}
+
+fn list(items: &[String], limit: usize) -> impl Iterator<Item = String> + '_ {
+    let shown = if items.len() > limit { limit.saturating_sub(1).max(1) } else { items.len() };
+    let hidden = items.len() - shown.min(items.len());
+    let more = if hidden > 0 { format!("   [{hidden} more]") } else { String::new() };
+    let last = shown.saturating_sub(1);
+    items.iter().take(shown).enumerate().map(
+        move |(i, item)| {
+            if i == last { format!("{item}{more}") } else { item.clone() }
+        },
+    )
+}
+
+fn hook(rows: &Overview) -> Fact {
+    let fact = |text, role| Fact { label: "hook", text, role };
+    match rows.process_count {
+        0 => fact("in no process yet".to_owned(), Role::Warning),
+        count => {
+            let names: Vec<String> = rows.processes.iter().map(|p| format!("{} {}", p.pid, p.program)).collect();
+            let plural = if count == 1 { "process" } else { "processes" };
+            let rest = if names.len() < count { ", ..." } else { "" };
+            fact(format!("{count} {plural}: {}{rest}", names.join(", ")), Role::Plain)
+        }
+    }
+}
+
+fn facts(rows: &Overview, status: &Status, airy: bool) -> Vec<Fact> {
+    let limit = if airy { 3 } else { 1 };
+    let mut facts = vec![hook(rows)];
+    facts.push(Fact { label: "sees", text: rows.sees.join(", "), role: Role::Plain });
+    for (i, text) in list(&rows.not, limit).enumerate() {
+        facts.push(Fact { label: if i == 0 { "not" } else { "" }, text, role: Role::Plain });
+    }
+    if let (Some(place), true) = (&rows.recording, airy) {
+        facts.push(Fact { label: "writes", text: place.clone(), role: Role::Plain });
+    }
+    let troubled = rows.processes.iter().find_map(|p| p.trouble.as_ref().map(|why| (p, why)));
+    if let Some((process, why)) = troubled {
+        facts.push(Fact {
+            label: "stop",
+            text: format!("{} {}: {why}", process.pid, process.program),
+            role: Role::Warning,
+        });
+    }
+    if let Some(damage) = &status.damage {
+        facts.push(Fact { label: "damage", text: damage.clone(), role: Role::Warning });
+    }
+    facts.retain(|fact| !fact.text.is_empty());
+    facts
+}
+
+fn news(rows: &Overview, airy: bool) -> Vec<Fact> {
+    let mut news = Vec::new();
+    if let Some(why) = &rows.silence {
+        news.push(Fact { label: "quiet", text: why.clone(), role: Role::Warning });
+    }
+    if let Some(worst) = &rows.worst_failure {
+        let text = format!("{} calls failed, most of them {worst}", format::count(rows.failed));
+        let text = if rows.failed == 1 { format!("1 call failed: {worst}") } else { text };
+        news.push(Fact { label: "worst", text, role: Role::Bad });
+    } else if airy && rows.silence.is_none() {
+        news.push(Fact { label: "worst", text: "no call has failed".to_owned(), role: Role::Dim });
+    }
+    if let Some((function, thread, ns)) = &rows.running {
+        let text = format!("{function} in {thread} for {}", format::duration(*ns));
+        news.push(Fact { label: "now", text, role: Role::Plain });
+    }
+    news
+}
+
+/// Draws a fact, on two lines if it is long and there is room; returns the line after it.
+fn draw_fact(paint: &mut Paint<'_>, area: Rect, y: u16, fact: &Fact, airy: bool) -> u16 {
+    let room = area.width.saturating_sub(LABEL);
+    let lines = truncate::wrap(&fact.text, usize::from(room));
+    let limit = if airy { 2 } else { 1 };
+    let fits = lines.len() <= limit;
+    for (i, line) in lines.iter().take(limit).enumerate() {
+        let line_y = y + i as u16;
+        if line_y >= area.bottom() {
+            break;
+        }
+        if i == 0 {
+            paint.text(area.x, line_y, LABEL - 1, fact.label, Role::Dim);
+        }
+        // The last line takes what is left of the text, so that the cut shows.
+        let rest =
+            if !fits && i + 1 == limit { fact.text.get(offset(&fact.text, line)..).unwrap_or(line) } else { line };
+        paint.text(area.x + LABEL, line_y, room, rest, fact.role);
+    }
+    y + lines.len().min(limit) as u16
+}
+
+/// Where a piece of a text begins in it.
+fn offset(text: &str, piece: &str) -> usize {
+    (piece.as_ptr() as usize).saturating_sub(text.as_ptr() as usize).min(text.len())
+}
+
+fn history(paint: &mut Paint<'_>, at: Rect, body: Rect, rows: &Overview, status: &Status) {
+    if at.y >= body.bottom() {
+        return;
+    }
+    let rate = status.calls_per_second.map_or(String::new(), |rate| format!("{}/s", format::count(rate)));
+    let total = format::count(status.calls);
+    let narrow = at.width < 60;
+    let x = paint.text(at.x, at.y, at.width, "calls  ", Role::Dim);
+    let rate_cells = if rate.is_empty() { 0 } else { format::COUNT_WIDTH + 2 };
+    paint.right(x, at.y, rate_cells, &rate, Role::Strong);
+    let x = x + rate_cells + if rate_cells > 0 { 2 } else { 0 };
+    let total_cells = format::COUNT_WIDTH + 1;
+    let span = span(rows, status);
+    let span_cells = if narrow { 0 } else { span.len() as u16 + 2 };
+    let room = at.right().saturating_sub(x + total_cells + span_cells);
+    let bars = spark::line(&rows.calls_history, usize::from(room.min(120)), &paint.theme.glyphs);
+    let x = paint.text(x, at.y, room, &bars, Role::Accent);
+    paint.right(x, at.y, total_cells, &total, Role::Strong);
+    paint.right(x + total_cells, at.y, span_cells, &span, Role::Dim);
+}
+
+fn span(rows: &Overview, status: &Status) -> String {
+    let ns = rows.history_step_ns.saturating_mul(rows.calls_history.len() as u64);
+    match status.phase {
+        Phase::Live => format!("last {}", format::duration(ns)),
+        _ => format!("in {}", format::duration(ns)),
+    }
+}
+
+fn top(paint: &mut Paint<'_>, area: Rect, rows: &Overview) {
+    if area.height < 2 || rows.top.is_empty() {
+        return;
+    }
+    let columns: &[(&str, u16)] = match area.width {
+        0..50 => &[("total", 9)],
+        50..70 => &[("total", 9), ("self", 9)],
+        _ => &[("total", 9), ("self", 9), ("time", 11), ("calls", 10)],
+    };
+    let numbers: u16 = columns.iter().map(|(_, cells)| cells).sum();
+    // Beyond this a number is too far from its name to be read along the line.
+    let name = area.width.saturating_sub(numbers).min(56);
+    paint.text(area.x, area.y, name, "time goes to", Role::Dim);
+    let mut x = area.x + name;
+    for (title, cells) in columns {
+        paint.right(x, area.y, *cells, title, Role::Dim);
+        x += cells;
+    }
+    let (rest, rest_share) = rows.rest;
+    let room = usize::from(area.height - 1);
+    let shown = if rows.top.len() + usize::from(rest > 0) > room { room.saturating_sub(1) } else { rows.top.len() };
+    for (y, row) in (area.y + 1..area.bottom()).zip(rows.top.iter().take(shown)) {
+        let indent = (row.depth * 2).min(name / 2);
+        let role = if row.depth > 0 { Role::Driver } else { Role::Plain };
+        paint.name(area.x + indent, y, (name - indent).saturating_sub(1), &row.name, role);
+        let values = [
+            format::share(u64::from(row.total_share)),
+            format::share(u64::from(row.self_share)),
+            format::duration(row.total_ns),
+            format::count(row.count),
+        ];
+        let mut x = area.x + name;
+        for ((_, cells), value) in columns.iter().zip(&values) {
+            paint.right(x, y, *cells, value, Role::Plain);
+            x += cells;
+        }
+    }
+    // Functions that did not fit here join those that were not sent.
+    let hidden = &rows.top[shown..];
+    let more = rest + hidden.len();
+    if more > 0 {
+        let y = area.y + 1 + shown as u16;
+        let hidden_share: u64 = hidden.iter().filter(|row| row.depth == 0).map(|row| u64::from(row.total_share)).sum();
+        paint.text(area.x, y, name, &format!("[{more} more]"), Role::Dim);
+        let share = format::share(u64::from(rest_share) + hidden_share);
+        paint.right(area.x + name, y, 9, &share, Role::Dim);
+    }
+}
+
+fn processes(paint: &mut Paint<'_>, area: Rect, rows: &Overview) {
+    let lost = area.right().saturating_sub(9);
+    let calls = lost.saturating_sub(9);
+    paint.text(area.x, area.y, 8, "pid", Role::Dim);
+    paint.text(area.x + 8, area.y, calls.saturating_sub(area.x + 8), "program on host", Role::Dim);
+    paint.right(calls, area.y, 9, "calls", Role::Dim);
+    paint.right(lost, area.y, 9, "lost", Role::Dim);
+    for (y, process) in (area.y + 1..area.bottom()).zip(&rows.processes) {
+        paint.text(area.x, y, 7, &process.pid.to_string(), Role::Plain);
+        paint.name(area.x + 8, y, calls.saturating_sub(area.x + 9), &process_name(process), Role::Plain);
+        paint.right(calls, y, 9, &format::count(process.calls), Role::Plain);
+        let role = if process.lost > 0 { Role::Bad } else { Role::Plain };
+        paint.right(lost, y, 9, &format::count(process.lost), role);
+    }
+    let hidden = rows.process_count.saturating_sub(rows.processes.len());
+    let y = area.y + 1 + rows.processes.len() as u16;
+    if hidden > 0 && y < area.bottom() {
+        paint.text(area.x, y, area.width, &format!("[{hidden} more]"), Role::Dim);
+    }
+}
+
+fn process_name(process: &ProcessRow) -> String {
+    let ended = if process.alive { "" } else { ", ended" };
+    match process.host.as_str() {
+        "" => format!("{}{ended}", process.program),
+        host => format!("{} on {host}{ended}", process.program),
+    }
+}

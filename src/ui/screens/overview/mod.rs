@@ -1,0 +1,40 @@
+//! The overview: the first five seconds.
+
+mod draw;
+mod state;
+mod update;
+
+use ratatui::layout::{Rect, Size};
+
+pub use state::State as Overview;
+
+use super::Screen;
+use crate::session::view::{Body, Status, View};
+use crate::ui::effect::Effect;
+use crate::ui::keys::{Action, Context};
+use crate::ui::widgets::paint::Paint;
+
+impl Screen for Overview {
+    fn context(&self) -> Context {
+        Context::Overview
+    }
+
+    fn view(&self, body: Size) -> View {
+        View::Overview { rows: body.height, columns: body.width }
+    }
+
+    fn apply(&mut self, rows: Body, _newest: bool, _body: Size) -> bool {
+        match rows {
+            Body::Overview(rows) => self.take(rows),
+            _ => false,
+        }
+    }
+
+    fn update(&mut self, action: Action, _body: Size) -> Effect {
+        update::update(action)
+    }
+
+    fn draw(&self, paint: &mut Paint<'_>, area: Rect, status: &Status) {
+        draw::draw(self, paint, area, status);
+    }
+}

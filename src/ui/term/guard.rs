@@ -1,0 +1,136 @@
+//! Takes the terminal and gives it back, whatever happens: quit, error, panic, signal, suspend.
+
+use std::fs::File;
+use std::io::{self, Write};
+use std::panic::PanicHookInfo;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread;
+
+use anyhow::Context as _;
+use crossterm::cursor::{Hide, Show};
+use crossterm::event::{DisableBracketedPaste, EnableBracketedPaste};
+use crossterm::queue;
+use crossterm::style::ResetColor;
+use crossterm::terminal::{
+    EndSynchronizedUpdate, EnterAlternateScreen, LeaveAlternateScreen, disable_raw_mode, enable_raw_mode,
+};
+
+use super::tty;
+use crate::ui::event_loop::Host;
+
+/// The terminal's modes. Shared with the panic hook.
+#[derive(Debug)]
+struct Modes {
+    screen: File,
+    taken: AtomicBool,
+}
+
+impl Modes {
+    /// Sets the modes, even if they seem to be set: the terminal may have been changed behind our back.
+    fn take(&self) -> io::Result<()> {
+        let mut codes = Vec::new();
+        queue!(codes, EnterAlternateScreen, EnableBracketedPaste, Hide)?;
+        if self.taken.swap(true, Ordering::SeqCst) {
+            disable_raw_mode()?;
+        }
+        enable_raw_mode()?;
+        (&self.screen).write_all(&codes)
+    }
+
+    /// Undoes what `take` did, once: a second restore would undo what the shell has done since.
+    fn give_back(&self) -> io::Result<()> {
+        if !self.taken.swap(false, Ordering::SeqCst) {
+            return Ok(());
+        }
+        let mut codes = Vec::new();
+        queue!(codes, EndSynchronizedUpdate, DisableBracketedPaste, ResetColor, LeaveAlternateScreen, Show)?;
+        let written = (&self.screen).write_all(&codes);
+        disable_raw_mode().and(written)
+    }
+}
+
+type Hook = dyn Fn(&PanicHookInfo<'_>) + Send + Sync;
+
+/// Panics of other threads, kept until the screen is free.
+type Late = Arc<Mutex<Vec<String>>>;
+
+/// Holds the terminal; dropping it gives the terminal back.
+pub struct Guard {
+    modes: Arc<Modes>,
+    previous: Arc<Hook>,
+    late: Late,
+}
+
+impl Guard {
+    /// Takes the terminal. A panic of the calling thread gives it back before it is reported; one of another
+    /// thread is reported once the terminal is free, since the screen lives on.
+    pub fn take(screen: File) -> anyhow::Result<Self> {
+        let modes = Arc::new(Modes { screen, taken: AtomicBool::new(false) });
+        let late = Late::default();
+        let previous: Arc<Hook> = Arc::from(std::panic::take_hook());
+        std::panic::set_hook(hook(&modes, &previous, &late));
+        let guard = Self { modes, previous, late };
+        guard.modes.take().context("cannot set up the terminal")?;
+        Ok(guard)
+    }
+
+    /// A host for the loop.
+    pub fn host(&self) -> TerminalHost {
+        TerminalHost { modes: Arc::clone(&self.modes) }
+    }
+}
+
+fn hook(modes: &Arc<Modes>, previous: &Arc<Hook>, late: &Late) -> Box<Hook> {
+    let (modes, previous, late) = (Arc::clone(modes), Arc::clone(previous), Arc::clone(late));
+    let screen_thread = thread::current().id();
+    Box::new(move |info| {
+        if thread::current().id() == screen_thread {
+            // Nothing can be done about a terminal that cannot be restored; the panic still has to be told.
+            let _ = modes.give_back();
+        } else if modes.taken.load(Ordering::SeqCst) {
+            late.lock().unwrap_or_else(PoisonError::into_inner).push(info.to_string());
+            return;
+        }
+        previous(info);
+    })
+}
+
+impl Drop for Guard {
+    fn drop(&mut self) {
+        // The terminal may be gone, and then there is nothing to give back.
+        let _ = self.modes.give_back();
+        for panic in self.late.lock().unwrap_or_else(PoisonError::into_inner).drain(..) {
+            let _ = writeln!(io::stderr(), "umtui: a worker failed: {panic}");
+        }
+        // Hooks cannot be changed while one runs.
+        if !thread::panicking() {
+            let previous = Arc::clone(&self.previous);
+            std::panic::set_hook(Box::new(move |info| previous(info)));
+        }
+    }
+}
+
+/// The loop's way to the terminal's modes.
+pub struct TerminalHost {
+    modes: Arc<Modes>,
+}
+
+impl Host for TerminalHost {
+    fn suspend(&mut self) -> anyhow::Result<()> {
+        self.modes.give_back().context("cannot restore the terminal")?;
+        // SIGSTOP, because a SIGTSTP to oneself is dropped where the process group is orphaned. Only this process
+        // stops: the program that it started is in a group of its own and runs on.
+        signal_hook::low_level::raise(libc::SIGSTOP).context("cannot stop")?;
+        self.reenter()
+    }
+
+    fn reenter(&mut self) -> anyhow::Result<()> {
+        self.modes.take().context("cannot set up the terminal")
+    }
+}
+
+/// The terminal to draw on, or why there is none.
+pub fn screen() -> anyhow::Result<File> {
+    tty::screen().context("no terminal to draw on (use `umtui record` and `umtui report` without one)")
+}

@@ -1,0 +1,9 @@
+//! The real terminal: its modes, its input, the signals about it, and what to do when it goes away.
+
+pub mod backend;
+pub mod guard;
+pub mod input;
+pub mod signals;
+pub mod tty;
+pub mod watchdog;
+pub mod writer;

@@ -1,0 +1,4 @@
+//! Numbers and names as text.
+
+pub mod format;
+pub mod truncate;

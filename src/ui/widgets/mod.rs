@@ -1,0 +1,8 @@
+//! Things that several screens draw with.
+
+pub mod fields;
+pub mod list;
+pub mod paint;
+pub mod popup;
+pub mod spark;
+pub mod split;

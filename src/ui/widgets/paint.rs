@@ -1,0 +1,93 @@
+//! The one way for text to reach the screen: cut to its cells, and in ASCII where that is all there is.
+
+use std::borrow::Cow;
+
+use ratatui::buffer::Buffer;
+use ratatui::layout::Rect;
+use ratatui::style::Style;
+
+use crate::ui::text::truncate;
+use crate::ui::theme::{Charset, Role, Theme};
+
+/// A buffer and the theme to draw with.
+pub struct Paint<'a> {
+    buffer: &'a mut Buffer,
+    /// Styles and glyphs.
+    pub theme: &'a Theme,
+}
+
+impl<'a> Paint<'a> {
+    /// Draws into this buffer.
+    pub fn new(buffer: &'a mut Buffer, theme: &'a Theme) -> Self {
+        Self { buffer, theme }
+    }
+
+    fn safe<'t>(&self, text: &'t str) -> Cow<'t, str> {
+        if self.theme.glyphs.charset == Charset::Unicode || text.is_ascii() {
+            return Cow::Borrowed(text);
+        }
+        Cow::Owned(text.chars().map(|c| if c.is_ascii() { c } else { '?' }).collect())
+    }
+
+    fn put(&mut self, x: u16, y: u16, cells: u16, text: &str, style: Style) -> u16 {
+        if !self.buffer.area.contains((x, y).into()) {
+            return x;
+        }
+        self.buffer.set_stringn(x, y, text, usize::from(cells), style).0
+    }
+
+    /// Text from the left, its end cut off if need be. Returns the column after it.
+    pub fn text(&mut self, x: u16, y: u16, cells: u16, text: &str, role: Role) -> u16 {
+        let text = self.safe(text);
+        let cut = truncate::end(&text, usize::from(cells), self.theme.glyphs.ellipsis);
+        self.put(x, y, cells, &cut, self.theme.style(role))
+    }
+
+    /// A name from the left, its middle cut out if need be. Returns the column after it.
+    pub fn name(&mut self, x: u16, y: u16, cells: u16, text: &str, role: Role) -> u16 {
+        let text = self.safe(text);
+        let cut = truncate::middle(&text, usize::from(cells), self.theme.glyphs.ellipsis);
+        self.put(x, y, cells, &cut, self.theme.style(role))
+    }
+
+    /// Text that ends at the right end of its cells.
+    pub fn right(&mut self, x: u16, y: u16, cells: u16, text: &str, role: Role) {
+        let text = self.safe(text);
+        let cut = truncate::end(&text, usize::from(cells), self.theme.glyphs.ellipsis);
+        let used = u16::try_from(truncate::width(&cut)).unwrap_or(cells).min(cells);
+        self.put(x + (cells - used), y, used, &cut, self.theme.style(role));
+    }
+
+    /// Pieces of text one after the other. Returns the column after them.
+    pub fn pieces(&mut self, x: u16, y: u16, cells: u16, pieces: &[(&str, Role)]) -> u16 {
+        let end = x.saturating_add(cells);
+        let mut at = x;
+        for (text, role) in pieces {
+            if at >= end {
+                break;
+            }
+            at = self.text(at, y, end - at, text, *role);
+        }
+        at
+    }
+
+    /// A glyph over and over.
+    pub fn row_of(&mut self, x: u16, y: u16, cells: u16, glyph: &str, role: Role) {
+        let style = self.theme.style(role);
+        for column in x..x.saturating_add(cells) {
+            self.put(column, y, 1, glyph, style);
+        }
+    }
+
+    /// Lays a role's style over what is there.
+    pub fn lay_over(&mut self, area: Rect, role: Role) {
+        self.buffer.set_style(area.intersection(self.buffer.area), self.theme.style(role));
+    }
+
+    /// Makes an area empty, for a popup.
+    pub fn clear(&mut self, area: Rect) {
+        for position in area.intersection(self.buffer.area).positions() {
+            self.buffer[position].reset();
+        }
+    }
+}

@@ -1,0 +1,96 @@
+#!/bin/sh
+# build.sh OUT_DIR LIB_DIR: compiles the programs of this folder into OUT_DIR, against the stand-in libraries in LIB_DIR
+# (libcuda.so.1, libcudart.so.12, libcudart.so.13, libumsim_cudart_static.a). What is newer than its sources is left alone.
+# Run the programs with LD_LIBRARY_PATH=LIB_DIR.
+set -eu
+
+if [ $# -ne 2 ]; then
+    echo "usage: build.sh OUT_DIR LIB_DIR" >&2
+    exit 2
+fi
+CC=${CC:-cc}
+if ! command -v "$CC" >/dev/null 2>&1; then
+    echo "build.sh: no C compiler ($CC): install one or set CC" >&2
+    exit 3
+fi
+src=$(cd "$(dirname "$0")" && pwd)
+mkdir -p "$1/sub"
+out=$(cd "$1" && pwd)
+lib=$(cd "$2" && pwd)
+for need in libcuda.so.1 libcudart.so.12 libcudart.so.13 libumsim_cudart_static.a; do
+    if [ ! -e "$lib/$need" ]; then
+        echo "build.sh: $lib/$need is missing" >&2
+        exit 4
+    fi
+done
+
+flags="-O1 -g -std=gnu11 -Wall -Wextra -fno-omit-frame-pointer"
+jobs=0
+
+# make TARGET SOURCE ARGUMENTS...: compiles unless the target is newer than its source, the headers and this script.
+make_one() {
+    target=$1
+    source=$2
+    shift 2
+    fresh=yes
+    for input in "$src/$source" "$src/cuda_min.h" "$src/loader.h" "$src/build.sh"; do
+        [ "$target" -nt "$input" ] || fresh=no
+    done
+    # The libraries too: references carry their symbol versions.
+    for input in libcuda.so.1 libcudart.so.12 libcudart.so.13 libumsim_cudart_static.a; do
+        [ "$target" -nt "$lib/$input" ] || fresh=no
+    done
+    [ $fresh = yes ] && return 0
+    # shellcheck disable=SC2086
+    $CC $flags -o "$target.new" "$src/$source" "$@" && mv "$target.new" "$target" || : >"$out/.failed" &
+    jobs=$((jobs + 1))
+    if [ $jobs -ge 4 ]; then
+        wait
+        jobs=0
+    fi
+}
+
+rm -f "$out/.failed"
+runtime13="-L$lib -l:libcudart.so.13"
+runtime12="-L$lib -l:libcudart.so.12"
+driver="-L$lib -l:libcuda.so.1"
+# Helper libraries are found beside the programs; the stand-ins are found by LD_LIBRARY_PATH alone, as the real ones are.
+beside="-Wl,-rpath,\$ORIGIN -Wl,--enable-new-dtags"
+shared="-shared -fPIC"
+
+# shellcheck disable=SC2086
+{
+    make_one "$out/libnext.so" libnext.c $shared -ldl
+    make_one "$out/libtool.so" libtool.c $shared
+    make_one "$out/libdeep.so" libdeep.c $shared $driver
+    make_one "$out/libmajor12.so" libmajor12.c $shared $runtime12
+    make_one "$out/libmajor13.so" libmajor13.c $shared $runtime13
+    make_one "$out/sub/librunpath.so" librunpath.c $shared $beside -ldl
+    make_one "$out/sub/libprivate.so" libprivate.c $shared $runtime13
+    make_one "$out/libforeign.so" libforeign.c $shared
+    make_one "$out/libexit.so" libexit.c $shared $runtime13
+    wait
+
+    for name in linked rtld_default threads fork errors structs nested die longjmp counter; do
+        make_one "$out/$name" $name.c $runtime13 -ldl -lpthread
+    done
+    make_one "$out/linked_driver" linked_driver.c $driver
+    for name in dlopen_local dlopen_global absolute getproc; do
+        make_one "$out/$name" $name.c -ldl
+    done
+    make_one "$out/static_cudart" static_cudart.c "$lib/libumsim_cudart_static.a" -ldl -lpthread -lm -lgcc_s
+    for name in deepbind two_majors; do
+        make_one "$out/$name" $name.c $beside -ldl
+    done
+    make_one "$out/runpath" runpath.c -Wl,-rpath,\$ORIGIN/sub -Wl,--enable-new-dtags -ldl
+    make_one "$out/foreign" foreign.c $beside $runtime13 -ldl
+    # The forwarding library comes before the tool, and both before the runtime, as with an OpenMP runtime and its tool.
+    make_one "$out/rtld_next" rtld_next.c -Wl,--no-as-needed "$out/libnext.so" "$out/libtool.so" $beside $runtime13 -ldl
+    make_one "$out/exit_order" exit_order.c "$out/libexit.so" $beside $runtime13
+    wait
+}
+
+if [ -e "$out/.failed" ]; then
+    echo "build.sh: some programs did not compile" >&2
+    exit 1
+fi

@@ -1,0 +1,449 @@
+//! A session that knows one made-up trace, and a loop on a terminal that is only memory.
+
+use std::collections::hash_map::DefaultHasher;
+use std::hash::{Hash, Hasher};
+use std::sync::mpsc::{Receiver, Sender, channel};
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use crossterm::event::{Event, KeyCode, KeyEvent, KeyModifiers};
+use ratatui::backend::{Backend, TestBackend};
+use ratatui::{Terminal, TerminalOptions, Viewport};
+use umtui::session::handle::{Child, Handle};
+use umtui::session::view::*;
+use umtui::ui::ScreenId;
+use umtui::ui::event_loop::{EventLoop, Host, Message};
+use umtui::ui::theme::{Charset, Depth, Glyphs, Theme};
+
+/// What the fake was told, and what it is to answer.
+#[derive(Default)]
+pub struct Said {
+    pub asked: Vec<ViewRequest>,
+    pub detached: usize,
+    pub terminated: usize,
+    pub child: Option<Child>,
+    pub status: Status,
+    /// Sorts the other way round, as if a refresh had changed all totals.
+    pub turned: bool,
+}
+
+/// The session.
+pub struct Fake {
+    pub said: Arc<Mutex<Said>>,
+    pub answers: Sender<Message>,
+}
+
+impl Handle for Fake {
+    fn ask(&self, request: ViewRequest) {
+        let mut said = self.said.lock().unwrap();
+        said.asked.push(request.clone());
+        let body = match request.view {
+            View::Overview { rows, .. } => Body::Overview(overview(rows)),
+            View::Calls(request) => Body::Calls(calls(&request, said.turned)),
+            View::Events(request) => Body::Events(events(&request)),
+            View::Output(request) => Body::Output(output(&request)),
+        };
+        let answer = Answer { id: request.id, epoch: 1, status: said.status.clone(), body };
+        let _ = self.answers.send(Message::Answer(Box::new(answer)));
+    }
+    fn child(&self) -> Option<Child> {
+        self.said.lock().unwrap().child
+    }
+    fn detach(&self) {
+        self.said.lock().unwrap().detached += 1;
+    }
+    fn terminate(&self) {
+        self.said.lock().unwrap().terminated += 1;
+    }
+}
+
+/// Counts what a real terminal would have been asked.
+#[derive(Clone, Default)]
+pub struct FakeHost(pub Arc<Mutex<(usize, usize)>>);
+
+impl Host for FakeHost {
+    fn suspend(&mut self) -> anyhow::Result<()> {
+        self.0.lock().unwrap().0 += 1;
+        Ok(())
+    }
+    fn reenter(&mut self) -> anyhow::Result<()> {
+        self.0.lock().unwrap().1 += 1;
+        Ok(())
+    }
+}
+
+/// A running story.
+pub struct Stage<B: Backend> {
+    pub event_loop: EventLoop<B, FakeHost>,
+    pub messages: Sender<Message>,
+    pub said: Arc<Mutex<Said>>,
+    pub host: FakeHost,
+}
+
+pub fn theme(depth: Depth, charset: Charset) -> Theme {
+    Theme { depth, glyphs: Glyphs::of(charset) }
+}
+
+pub fn live() -> Status {
+    Status {
+        name: "train.py 4121".to_owned(),
+        phase: Phase::Live,
+        elapsed_ns: 102_000_000_000,
+        calls_per_second: Some(38_200),
+        calls: 3_900_000,
+        ..Status::default()
+    }
+}
+
+pub fn ended() -> Status {
+    Status { phase: Phase::Ended, calls_per_second: None, ..live() }
+}
+
+pub fn stage_on<B>(terminal: Terminal<B>, theme: Theme, first: ScreenId, status: Status) -> Stage<B>
+where
+    B: Backend,
+    B::Error: std::error::Error + Send + Sync + 'static,
+{
+    let (messages, received): (Sender<Message>, Receiver<Message>) = channel();
+    let said = Arc::new(Mutex::new(Said { status, ..Said::default() }));
+    let fake: Box<dyn Handle> = Box::new(Fake { said: Arc::clone(&said), answers: messages.clone() });
+    let host = FakeHost::default();
+    let handle = Arc::new(Mutex::new(fake));
+    let event_loop =
+        EventLoop::new(terminal, host.clone(), handle, received, (theme, first), Duration::ZERO).expect("loop");
+    let mut stage = Stage { event_loop, messages, said, host };
+    assert_eq!(stage.event_loop.settle().expect("settle"), None);
+    stage
+}
+
+/// A stage of this size in 256 colours and Unicode.
+pub fn stage(first: ScreenId, width: u16, height: u16, status: Status) -> Stage<TestBackend> {
+    let terminal = Terminal::new(TestBackend::new(width, height)).expect("terminal");
+    stage_on(terminal, theme(Depth::Ansi256, Charset::Unicode), first, status)
+}
+
+/// A terminal that never asks its backend for a size.
+pub fn fixed<B: Backend>(backend: B, width: u16, height: u16) -> Terminal<B> {
+    let viewport = Viewport::Fixed(ratatui::layout::Rect::new(0, 0, width, height));
+    Terminal::with_options(backend, TerminalOptions { viewport }).unwrap_or_else(|_| panic!("terminal"))
+}
+
+pub fn key(name: &str) -> Message {
+    let (modifiers, name) = match name.strip_prefix("Ctrl-") {
+        Some(name) if !name.is_empty() => (KeyModifiers::CONTROL, name),
+        _ => (KeyModifiers::NONE, name),
+    };
+    let code = match name {
+        "Enter" => KeyCode::Enter,
+        "Esc" => KeyCode::Esc,
+        "Space" => KeyCode::Char(' '),
+        "Backspace" => KeyCode::Backspace,
+        "Left" => KeyCode::Left,
+        "Right" => KeyCode::Right,
+        "Home" => KeyCode::Home,
+        "End" => KeyCode::End,
+        "PgDn" => KeyCode::PageDown,
+        other => KeyCode::Char(other.chars().next().expect("a key")),
+    };
+    Message::Input(Event::Key(KeyEvent::new(code, modifiers)))
+}
+
+impl<B> Stage<B>
+where
+    B: Backend,
+    B::Error: std::error::Error + Send + Sync + 'static,
+{
+    /// Presses keys, with spaces between them, and lets the loop settle.
+    pub fn press(&mut self, keys: &str) -> Option<umtui::ui::Outcome> {
+        for name in keys.split(' ') {
+            self.messages.send(key(name)).expect("send");
+            if let Some(outcome) = self.event_loop.settle().expect("settle") {
+                return Some(outcome);
+            }
+        }
+        None
+    }
+
+    pub fn send(&mut self, message: Message) -> Option<umtui::ui::Outcome> {
+        self.messages.send(message).expect("send");
+        self.event_loop.settle().expect("settle")
+    }
+}
+
+impl Stage<TestBackend> {
+    /// Text of a line, its end trimmed.
+    pub fn line(&self, y: u16) -> String {
+        let buffer = self.event_loop.terminal().backend().buffer();
+        let width = buffer.area.width;
+        (0..width).map(|x| buffer[(x, y)].symbol()).collect::<String>().trim_end().to_owned()
+    }
+
+    pub fn text(&self) -> String {
+        let height = self.event_loop.terminal().backend().buffer().area.height;
+        (0..height).map(|y| self.line(y) + "\n").collect()
+    }
+
+    /// The line that is in reverse video.
+    pub fn cursor_line(&self) -> String {
+        let buffer = self.event_loop.terminal().backend().buffer();
+        let reversed = |y: &u16| buffer[(0, *y)].style().add_modifier.contains(ratatui::style::Modifier::REVERSED);
+        (2..buffer.area.height).find(reversed).map(|y| self.line(y)).unwrap_or_default()
+    }
+}
+
+fn overview(rows: u16) -> Overview {
+    let process = |pid, program: &str, calls| ProcessRow {
+        pid,
+        program: program.to_owned(),
+        host: "gpu03".to_owned(),
+        calls,
+        lost: 0,
+        alive: true,
+        trouble: None,
+    };
+    let top = |depth, name: &str, total_share, self_share, total_ns, count| TopRow {
+        depth,
+        name: name.to_owned(),
+        total_ns,
+        total_share,
+        self_share,
+        count,
+    };
+    let mut functions = vec![
+        top(0, "cudaDeviceSynchronize", 613, 613, 62_400_000_000, 10_000),
+        top(0, "cudaLaunchKernel", 220, 21, 20_100_000_000, 10_000),
+        top(1, "cuLaunchKernel", 199, 199, 18_100_000_000, 10_000),
+        top(0, "cudaMemPrefetchAsync", 42, 3, 4_200_000_000, 400),
+        top(0, "cudaMallocManaged", 8, 8, 81_000_000, 12),
+    ];
+    functions.truncate(usize::from(rows / 3));
+    Overview {
+        processes: vec![
+            process(4121, "python", 3_100_000),
+            process(4188, "python", 800_000),
+            process(4190, "python", 41),
+        ],
+        process_count: 3,
+        sees: vec!["calls with arguments".to_owned(), "call sites".to_owned()],
+        not: vec![
+            "page faults: start with --um-faults (slows faulting code by up to 70 %)".to_owned(),
+            "kernels: no CUPTI found; give --cupti PATH".to_owned(),
+        ],
+        calls_history: (0..60).map(|i| [12, 20, 31, 38, 30, 19, 9, 0][i % 8] * 1_000).collect(),
+        history_step_ns: 1_000_000_000,
+        top: functions,
+        rest: (41, 125),
+        failed: 12,
+        worst_failure: Some("cudaMalloc with cudaErrorMemoryAllocation".to_owned()),
+        running: Some(("cudaStreamSynchronize".to_owned(), "main".to_owned(), 2_100_000_000)),
+        silence: None,
+        recording: Some("/tmp/umtui-4121".to_owned()),
+    }
+}
+
+struct Node {
+    label: &'static str,
+    kind: NodeKind,
+    total: u64,
+    own: u64,
+    count: u64,
+    failed: u64,
+    children: Vec<Node>,
+}
+
+fn node(label: &'static str, kind: NodeKind, times: (u64, u64), count: u64, children: Vec<Node>) -> Node {
+    let failed = u64::from(kind < NodeKind::Stream) * 2 * u64::from(times.0 > 90_000);
+    Node { label, kind, total: times.0 * 1_000_000, own: times.1 * 1_000_000, count, failed, children }
+}
+
+fn tree() -> Vec<Node> {
+    use NodeKind::{Driver, Process, Runtime, Site, Thread};
+    let launch = || {
+        let inner = vec![node("cuLaunchKernel", Driver, (18_100, 18_100), 10_000, vec![])];
+        node("cudaLaunchKernel", Runtime, (20_100, 2_000), 10_000, inner)
+    };
+    let sites = vec![
+        node(
+            "solver.cu:131 step()",
+            Site,
+            (62_400, 12),
+            20_000,
+            vec![node("cudaDeviceSynchronize", Runtime, (62_300, 62_300), 10_000, vec![]), launch()],
+        ),
+        node(
+            "solver.cu:118 step()",
+            Site,
+            (4_200, 88),
+            10_000,
+            vec![node(
+                "void thrust::cuda_cub::core::kernel_agent<thrust::cuda_cub::__parallel_for::Agent<float>, int>(int)",
+                Runtime,
+                (4_100, 4_100),
+                10_000,
+                vec![],
+            )],
+        ),
+    ];
+    vec![
+        node(
+            "4121 python",
+            Process,
+            (98_200, 4_100),
+            3_900_000,
+            vec![
+                node("main", Thread, (91_000, 3_900), 3_100_000, sites),
+                node("memory_monitor", Thread, (7_200, 200), 800_000, vec![]),
+            ],
+        ),
+        node("4188 python", Process, (81, 3), 41, vec![]),
+    ]
+}
+
+fn key_of(path: &[&str]) -> NodeKey {
+    let mut hasher = DefaultHasher::new();
+    path.hash(&mut hasher);
+    NodeKey(hasher.finish())
+}
+
+struct Walk<'a> {
+    folds: &'a Folds,
+    sort: (Column, bool),
+    turned: bool,
+    out: Vec<CallRow>,
+}
+
+impl Walk<'_> {
+    fn nodes(&mut self, mut nodes: Vec<Node>, path: &mut Vec<&'static str>) {
+        nodes.sort_by_key(|node| match self.sort.0 {
+            Column::Name => node.label.bytes().fold(0_u64, |n, b| n.wrapping_mul(7) + u64::from(b)),
+            Column::SelfTime => node.own,
+            Column::Count => node.count,
+            _ => node.total,
+        });
+        if self.sort.1 != self.turned {
+            nodes.reverse();
+        }
+        for node in nodes {
+            let parent = (!path.is_empty()).then(|| key_of(path));
+            path.push(node.label);
+            let (key, depth) = (key_of(path), path.len() as u16 - 1);
+            let open = (depth < self.folds.open_depth) != self.folds.flipped.contains(&key);
+            let hottest = node.children.iter().max_by_key(|child| child.total).map(|child| {
+                path.push(child.label);
+                let key = key_of(path);
+                path.pop();
+                key
+            });
+            self.out.push(CallRow {
+                key,
+                depth,
+                parent,
+                hottest,
+                label: node.label.to_owned(),
+                kind: node.kind,
+                open: (!node.children.is_empty()).then_some(open),
+                count: node.count,
+                failed: node.failed,
+                running: 0,
+                total_ns: node.total,
+                self_ns: node.own,
+                min_ns: Some(node.total / node.count / 2),
+                max_ns: Some(node.total / node.count * 5),
+                p50_ns: Some(node.total / node.count),
+                p99_ns: Some(node.total / node.count * 2),
+                share: (node.total / 98_281_000) as u16,
+            });
+            if open {
+                self.nodes(node.children, path);
+            }
+            path.pop();
+        }
+    }
+}
+
+/// The functions of a tree, without what they are under.
+fn functions(nodes: Vec<Node>, out: &mut Vec<Node>) {
+    for mut node in nodes {
+        functions(std::mem::take(&mut node.children), out);
+        if node.kind >= NodeKind::Runtime {
+            out.push(node);
+        }
+    }
+}
+
+fn calls(request: &CallsRequest, turned: bool) -> CallsRows {
+    let mut roots = tree();
+    if matches!(request.grouping, Grouping::Flat | Grouping::Inverted) {
+        let mut flat = Vec::new();
+        functions(roots, &mut flat);
+        roots = flat;
+    }
+    let mut walk = Walk { folds: &request.folds, sort: request.sort, turned, out: Vec::new() };
+    walk.nodes(roots, &mut Vec::new());
+    let all = walk.out;
+    let cursor = request.cursor.and_then(|key| all.iter().position(|row| row.key == key));
+    let mut first = request.first.min(all.len());
+    if let Some(row) = cursor {
+        first = first.min(row).max((row + 1).saturating_sub(request.rows));
+    }
+    let rows = all.iter().skip(first).take(request.rows).cloned().collect();
+    CallsRows { total: all.len(), first, cursor, rows, quantile_error_pct: 6 }
+}
+
+/// Events in the made-up trace.
+pub const EVENTS: u64 = 3_900_000;
+
+fn event(number: u64) -> EventRow {
+    let names = ["cudaMallocManaged", "cudaLaunchKernel", "cuLaunchKernel", "cudaMalloc", "cudaStreamSynchronize"];
+    let which = (number % 5) as usize;
+    let outcome = match (which, number) {
+        (_, 9) => Outcome::Running,
+        (3, _) => Outcome::Failed,
+        _ => Outcome::Done,
+    };
+    EventRow {
+        start_ns: 12_345 + number * 26_100,
+        duration_ns: (outcome != Outcome::Running).then_some([81_000, 6_200, 5_100, 1_200_000, 999_950][which]),
+        pid: 4121,
+        thread: 4121 + (number % 3) as u32,
+        thread_name: ["main", "memory_monitor", ""][(number % 3) as usize].to_owned(),
+        depth: u8::from(which == 2),
+        name: names[which].to_owned(),
+        arguments: [
+            "ptr=0x7f3a40000000 bytes=64 MiB flags=global",
+            "func=scale(float*, unsigned long) grid=4096x1x1 block=256x1x1 shared=0 B stream=7",
+            "f=0x55d0c8a1 stream=7",
+            "ptr=0x7ffd1c bytes=80.0 GiB",
+            "stream=7",
+        ][which]
+            .to_owned(),
+        result: if which == 3 { "cudaErrorMemoryAllocation".to_owned() } else { String::new() },
+        site: ["solver.cu:88 setup()", "solver.cu:131 step()"][usize::from(which > 0)].to_owned(),
+        outcome,
+    }
+}
+
+fn events(request: &EventsRequest) -> EventsRows {
+    let total = if request.node.is_some() { 10_000 } else { EVENTS };
+    let rows = request.rows as u64;
+    let first = match request.at {
+        EventsAt::Row(row) => row.min(total),
+        EventsAt::Time(ns) => (ns / 26_100).min(total),
+        EventsAt::End => total.saturating_sub(rows),
+    };
+    EventsRows { total, first, rows: (first..total.min(first + rows)).map(event).collect() }
+}
+
+fn output(request: &OutputRequest) -> OutputRows {
+    let total = 1_204;
+    let rows = request.rows as u64;
+    let first = request.first.min(total - rows.min(total));
+    let line = |n: u64| match n % 7 {
+        0 => (
+            true,
+            format!("UserWarning: step {n} took longer than the last ten together, which may be a page fault storm"),
+        ),
+        _ => (false, format!("step {n} loss {}.{:02}", 9 - n % 9, n % 100)),
+    };
+    OutputRows { total, first, lines: (first..total.min(first + rows)).map(line).collect(), why_empty: None }
+}

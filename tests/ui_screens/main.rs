@@ -1,0 +1,10 @@
+//! The screens as a user sees them, driven without a terminal.
+
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "the helpers of tests are tests too")]
+
+mod budget;
+mod fixture;
+mod keys;
+mod screens;
+mod story;
+mod styles;

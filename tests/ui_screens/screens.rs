@@ -1,0 +1,144 @@
+//! Each screen and popup at three sizes: text, then styles.
+
+use ratatui::Terminal;
+use ratatui::backend::TestBackend;
+use umtui::session::handle::Child;
+use umtui::ui::ScreenId;
+use umtui::ui::theme::{Charset, Depth};
+
+use crate::fixture::{Stage, ended, live, stage, stage_on, theme};
+use crate::styles;
+
+const SIZES: [(u16, u16); 3] = [(40, 12), (80, 24), (200, 50)];
+
+fn snapshot(name: &str, stage: &Stage<TestBackend>) {
+    let buffer = stage.event_loop.terminal().backend().buffer();
+    let (width, height) = (buffer.area.width, buffer.area.height);
+    let text = format!("{}---- styles\n{}", stage.text(), styles::runs(buffer));
+    insta::with_settings!({ omit_expression => true, prepend_module_to_snapshot => false }, {
+        insta::assert_snapshot!(format!("{name}_{width}x{height}"), text);
+    });
+}
+
+fn at_each_size(name: &str, first: ScreenId, keys: &str) {
+    for (width, height) in SIZES {
+        let mut stage = stage(first, width, height, live());
+        stage.said.lock().unwrap().child = Some(Child::Running { pid: 4121 });
+        if !keys.is_empty() {
+            assert_eq!(stage.press(keys), None);
+        }
+        snapshot(name, &stage);
+    }
+}
+
+#[test]
+fn overview() {
+    at_each_size("overview", ScreenId::Overview, "");
+}
+
+#[test]
+fn calls() {
+    at_each_size("calls", ScreenId::Calls, "j j j");
+}
+
+#[test]
+fn calls_as_shares_sorted_by_self() {
+    at_each_size("calls_shares", ScreenId::Calls, "j % s");
+}
+
+#[test]
+fn events() {
+    at_each_size("events", ScreenId::Events, "j j j");
+}
+
+#[test]
+fn events_behind_a_node() {
+    at_each_size("events_behind", ScreenId::Calls, "j j j Enter F");
+}
+
+#[test]
+fn output() {
+    at_each_size("output", ScreenId::Output, "");
+}
+
+#[test]
+fn help() {
+    at_each_size("help", ScreenId::Calls, "?");
+}
+
+#[test]
+fn quit_dialog() {
+    at_each_size("quit", ScreenId::Overview, "q");
+}
+
+#[test]
+fn column_chooser() {
+    at_each_size("columns", ScreenId::Calls, "f j j");
+}
+
+#[test]
+fn event_details() {
+    at_each_size("details", ScreenId::Events, "j Enter");
+}
+
+#[test]
+fn what_may_follow_a_prefix() {
+    at_each_size("prefix", ScreenId::Calls, "z");
+}
+
+#[test]
+fn ended_with_losses_damage_and_a_status() {
+    let mut status = ended();
+    status.lost = 1_200;
+    status.exit = Some(139);
+    status.damage = Some("1 of 3 files cut short at byte 65,536".to_owned());
+    let mut stage = stage(ScreenId::Overview, 80, 24, status);
+    stage.press("Ctrl-l");
+    snapshot("ended", &stage);
+}
+
+#[test]
+fn too_small() {
+    for (width, height) in [(29, 20), (80, 7), (1, 1)] {
+        let stage = stage(ScreenId::Overview, width, height, live());
+        snapshot("too_small", &stage);
+    }
+}
+
+const ALL: [(ScreenId, &str); 8] = [
+    (ScreenId::Overview, "1"),
+    (ScreenId::Calls, "j"),
+    (ScreenId::Calls, "?"),
+    (ScreenId::Calls, "f"),
+    (ScreenId::Calls, "z"),
+    (ScreenId::Events, "Enter"),
+    (ScreenId::Events, "F"),
+    (ScreenId::Output, "k"),
+];
+
+#[test]
+fn without_unicode_and_colour_there_is_neither() {
+    for (first, keys) in ALL {
+        let terminal = Terminal::new(TestBackend::new(80, 24)).expect("terminal");
+        let mut status = live();
+        status.name = "trainé\u{2014}日本.py".to_owned();
+        let mut stage = stage_on(terminal, theme(Depth::None, Charset::Ascii), first, status);
+        stage.press(keys);
+        assert!(stage.text().is_ascii(), "{}", stage.text());
+        for cell in &stage.event_loop.terminal().backend().buffer().content {
+            assert_eq!((cell.fg, cell.bg), (ratatui::style::Color::Reset, ratatui::style::Color::Reset));
+        }
+    }
+}
+
+#[test]
+fn no_size_makes_a_screen_fail() {
+    for (first, keys) in ALL {
+        for (width, height) in [(30, 8), (31, 9), (45, 10), (60, 13), (139, 15), (140, 8), (141, 30), (300, 100)] {
+            let mut stage = stage(first, width, height, live());
+            assert_eq!(stage.press(keys), None);
+            assert_eq!(stage.press("Esc G j k g g"), None);
+            assert!(stage.line(0).starts_with("umtui"), "{}", stage.text());
+        }
+    }
+}
