@@ -66,8 +66,13 @@ pub(super) fn run_in(
 
 /// Looks up call-site names while the program's files are as they were, and says where the recording is.
 pub(super) fn finish(folder: &RunFolder) {
-    if let Err(error) = super::symbolize::write(folder.path()) {
-        eprintln!("umtui: call sites keep their addresses: {error:#}");
+    match super::symbolize::write(folder.path()) {
+        Ok(true) => {}
+        Ok(false) => {
+            eprintln!("umtui: no CUDA call was seen, nothing is recorded; `umtui doctor` says what may be in the way");
+            return;
+        }
+        Err(error) => eprintln!("umtui: call sites keep their addresses: {error:#}"),
     }
     eprintln!("umtui: recorded in {}", folder.path().display());
 }

@@ -21,11 +21,11 @@ pub fn run(arguments: &Symbolize) -> anyhow::Result<u8> {
     Ok(0)
 }
 
-/// Does so at the end of a recording; a recording without a call has no names.
-pub(super) fn write(folder: &Path) -> anyhow::Result<()> {
+/// Does so at the end of a recording; false if there is no recording, since no CUDA call was made.
+pub(super) fn write(folder: &Path) -> anyhow::Result<bool> {
     match Loaded::load_all(&[folder.to_owned()]) {
-        Ok(mut loaded) => Ok(loaded.write_names(folder, AFTER_RECORDING)?),
-        Err(LoadError::Nothing(_)) => Ok(()),
+        Ok(mut loaded) => loaded.write_names(folder, AFTER_RECORDING).map(|()| true).map_err(Into::into),
+        Err(LoadError::Nothing(_)) => Ok(false),
         Err(error) => Err(error.into()),
     }
 }

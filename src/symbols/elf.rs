@@ -9,8 +9,10 @@ use std::path::Path;
 
 use super::{Place, Symbol};
 
-/// CUDA's own headers: a wrapper from there that was inlined is not what called.
-const WRAPPERS: [&str; 3] = ["cuda_runtime.h", "cuda_runtime_api.h", "host_runtime.h"];
+/// Files, without their ending, that hold CUDA's own inline functions or a language's bindings to it: a wrapper from
+/// there that was inlined is not what called.
+const WRAPPERS: [&str; 7] =
+    ["cuda_runtime", "cuda_runtime_api", "host_runtime", "cuda", "cudart", "cuda_api", "cuda_sys"];
 
 /// Looks places up in the files they are in.
 pub struct Resolver {
@@ -70,7 +72,7 @@ impl Resolver {
     }
 }
 
-/// The innermost function that is not a wrapper of CUDA's headers.
+/// The innermost function that is not a wrapper.
 fn symbol(sym: &Sym<'_>) -> Symbol {
     let inlined = sym.inlined.iter().rev().map(|inlined| (&*inlined.name, inlined.code_info.as_ref()));
     let outer = (&*sym.name, sym.code_info.as_deref());
@@ -84,7 +86,8 @@ fn symbol(sym: &Sym<'_>) -> Symbol {
 }
 
 fn is_wrapper(code: &CodeInfo<'_>) -> bool {
-    WRAPPERS.iter().any(|name| code.file.to_string_lossy().ends_with(name))
+    let stem = Path::new(&*code.file).file_stem();
+    stem.and_then(|stem| stem.to_str()).is_some_and(|stem| WRAPPERS.contains(&stem))
 }
 
 #[cfg(test)]

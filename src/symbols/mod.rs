@@ -168,7 +168,7 @@ impl Symbols {
         self.version += 1;
     }
 
-    /// The site as a row shows it: `solver.cu:131 step()`, `libfoo.so step()+0x12` or `libfoo.so+0x1234`.
+    /// The site as a row shows it: `solver.cu:131 step()`, `step() +0x1234` or `libfoo.so+0x1234`.
     pub fn label(&mut self, trace: &Trace, site: SiteId) -> String {
         let symbol = self.get(trace, site);
         text::label(trace, site, symbol.as_deref())

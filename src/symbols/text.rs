@@ -14,7 +14,28 @@ pub(super) fn label(trace: &Trace, site: SiteId, symbol: Option<&Symbol>) -> Str
         return format!("{}:{} {function}", file_name(&symbol.file), symbol.line);
     }
     // Two call sites in one function must not look alike.
-    format!("{function} {}", fallback(trace, site))
+    match trace.sites.get(site) {
+        Some(site) => format!("{} +{:#x}", inner(&function), site.offset),
+        None => function,
+    }
+}
+
+/// Most characters of a path of namespaces that shares its row with an offset.
+const PATH_MAX: usize = 24;
+
+/// The innermost parts of a path of namespaces, as many as fit, at least one: `training::forward` for
+/// `umtui_demo::training::forward`. Parts within brackets are left alone.
+fn inner(function: &str) -> &str {
+    let mut start = 0;
+    while function.len() - start > PATH_MAX {
+        match function.get(start..).and_then(|rest| rest.find("::")) {
+            Some(at) if !function.get(start..start + at).is_some_and(|part| part.contains(['<', '(', '{'])) => {
+                start += at + 2;
+            }
+            _ => break,
+        }
+    }
+    function.get(start..).unwrap_or(function)
 }
 
 /// Everything.
@@ -110,6 +131,14 @@ fn cut(name: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn long_paths_keep_their_inner_parts() {
+        assert_eq!(inner("step()"), "step()");
+        assert_eq!(inner("umtui_demo::training::forward"), "training::forward");
+        assert_eq!(inner("at::native::vectorized_elementwise_kernel()"), "vectorized_elementwise_kernel()");
+        assert_eq!(inner("<alloc::vec::Vec<T> as core::ops::Drop>::drop"), "<alloc::vec::Vec<T> as core::ops::Drop>::drop");
+    }
 
     #[test]
     fn names_lose_parameters_and_template_arguments() {

@@ -202,6 +202,8 @@ where
     }
 
     fn key(&mut self, event: &KeyEvent) -> anyhow::Result<Option<Outcome>> {
+        #[cfg(debug_assertions)]
+        fail_if_asked(event);
         let Some(key) = Key::from_event(event) else { return Ok(None) };
         let child = self.child();
         self.dirty = true;
@@ -266,5 +268,14 @@ where
 
     fn with_handle<T>(&self, f: impl FnOnce(&dyn Handle) -> T) -> T {
         f(self.handle.lock().unwrap_or_else(PoisonError::into_inner).as_ref())
+    }
+}
+
+/// Panics on F12 if the environment says so: for the test that a panic leaves a usable terminal.
+#[cfg(debug_assertions)]
+#[allow(clippy::panic, reason = "that is what it is for")]
+fn fail_if_asked(event: &KeyEvent) {
+    if event.code == crossterm::event::KeyCode::F(12) && std::env::var_os("UMTUI_PANIC").is_some() {
+        panic!("asked to fail");
     }
 }

@@ -37,11 +37,11 @@ one() {
     shift 2
     "$@" >plain.out 2>plain.err
     local plain=$?
-    "$umtui" record -o "$work/$name" -- "$@" >hooked.out 2>hooked.err
+    "$umtui" record -o "$work/rec/$name" -- "$@" >hooked.out 2>hooked.err
     local hooked=$?
     [ $plain = $hooked ] || fail "$name: status $plain without, $hooked with the hook"
     cmp -s plain.out hooked.out || { fail "$name: output differs"; diff plain.out hooked.out | head -5; }
-    "$umtui" report --format json "$work/$name" >"$out/$name.json" || fail "$name: report"
+    "$umtui" report --format json "$work/rec/$name" >"$out/$name.json" || fail "$name: report"
     local counts=()
     if [ -f count.so ]; then
         COUNT_OUT=$work/$name.count CUDA_INJECTION64_PATH=$work/count.so "$@" >/dev/null 2>&1
@@ -61,7 +61,7 @@ if python3 -c 'import torch' 2>/dev/null; then one torch runtime,driver python3 
 if python3 -c 'import cupy' 2>/dev/null; then one cupy driver python3 "$here/cupy_script.py"; else echo "skipped cupy: not installed"; fi
 
 for name in managed_static managed_shared driver; do
-    for file in "$work/$name"/*.umt; do cp "$file" "$out/$name.umt" 2>/dev/null; done
+    for file in "$work/rec/$name"/*.umt; do cp "$file" "$out/$name.umt"; done
 done
 [ $failures = 0 ] && echo "all passed" || echo "$failures failed"
 [ $failures = 0 ]
