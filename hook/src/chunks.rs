@@ -173,7 +173,6 @@ fn introduce(thread: &mut Thread) -> bool {
 pub fn refresh_clock(thread: &mut Thread) {
     let now = clock::triple();
     thread.clock_due = now.ticks.wrapping_add(clock::refresh_ticks());
-    thread.quick_until = if clock::by_ticks() { thread.clock_due } else { 0 };
     let head = Head { kind: KIND_CLOCK, extra: 0, a: 0, b: 0 };
     put(thread, [head.word(), now.ticks, now.monotonic_ns, now.realtime_ns, 0, 0]);
     let name = sys::thread_name();

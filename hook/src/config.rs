@@ -8,8 +8,8 @@ use crate::{sys, text};
 
 /// What the recorder asks for.
 pub struct Config {
-    /// Folder in which the process's file is made; empty: do not record.
-    pub folder: text::Path<2048>,
+    /// Whether a folder is named in which the process's file is to be made.
+    pub wanted: bool,
     /// Cap on the file's bytes, zero for none.
     pub max_bytes: u64,
     /// Which run this is.
@@ -20,74 +20,98 @@ pub struct Config {
     pub clock: Wanted,
 }
 
-impl Config {
-    const fn new() -> Self {
-        Self { folder: text::Path::new(), max_bytes: 0, run: 0, ticks_per_second: None, clock: Wanted::Best }
-    }
-
-    fn set(&mut self, line: &[u8]) {
-        if let Some(value) = line.strip_prefix(b"UMTUI_OUT=") {
-            self.folder = text::Path::new();
-            self.folder.push(value);
-        } else if let Some(value) = line.strip_prefix(b"UMTUI_MAX_BYTES=") {
-            self.max_bytes = text::number(value).unwrap_or(0);
-        } else if let Some(value) = line.strip_prefix(b"UMTUI_RUN=") {
-            self.run = text::number(value).unwrap_or(0);
-        } else if let Some(value) = line.strip_prefix(b"UMTUI_TICKS_PER_SECOND=") {
-            self.ticks_per_second = text::number(value).filter(|&rate| rate > 1_000_000);
-        } else if let Some(value) = line.strip_prefix(b"UMTUI_CLOCK=") {
-            self.clock = match value {
-                b"ticks" => Wanted::Ticks,
-                b"monotonic" => Wanted::Monotonic,
-                _ => Wanted::Best,
-            };
-        }
+/// Reads the configuration.
+pub fn read() -> Config {
+    let mut wanted = false;
+    variable(b"UMTUI_OUT", |_| wanted = true);
+    let mut clock = text::Path::<16>::new();
+    variable(b"UMTUI_CLOCK", |byte| {
+        clock.push(&[byte]);
+    });
+    Config {
+        wanted,
+        max_bytes: number(b"UMTUI_MAX_BYTES").unwrap_or(0),
+        run: number(b"UMTUI_RUN").unwrap_or(0),
+        ticks_per_second: number(b"UMTUI_TICKS_PER_SECOND").filter(|&rate| rate > 1_000_000),
+        clock: match clock.as_bytes() {
+            b"ticks" => Wanted::Ticks,
+            b"monotonic" => Wanted::Monotonic,
+            _ => Wanted::Best,
+        },
     }
 }
 
-/// Reads the configuration.
-pub fn read() -> Config {
-    let mut config = Config::new();
-    each_variable(|line| config.set(line));
-    config
+/// Appends the folder in which the process's file is to be made.
+pub fn push_folder<const N: usize>(path: &mut text::Path<N>) {
+    variable(b"UMTUI_OUT", |byte| {
+        path.push(&[byte]);
+    });
 }
 
 /// `LD_LIBRARY_PATH` as the loader saw it when the program was started.
 pub fn library_path() -> text::Path<4096> {
     let mut path = text::Path::new();
-    each_variable(|line| {
-        if let Some(value) = line.strip_prefix(b"LD_LIBRARY_PATH=") {
-            path.push(value);
-        }
+    variable(b"LD_LIBRARY_PATH", |byte| {
+        path.push(&[byte]);
     });
     path
 }
 
-/// Calls `each` with every variable, `NAME=value`; long ones are cut.
-fn each_variable(mut each: impl FnMut(&[u8])) {
+/// Whether `LD_PRELOAD` names a file of this name.
+pub fn is_preloaded(file_name: &[u8]) -> bool {
+    let mut found = false;
+    // How much of the name the part since the last separator has begun with, as long as it does.
+    let mut matched = Some(0usize);
+    variable(b"LD_PRELOAD", |byte| match byte {
+        b':' | b' ' => {
+            found |= matched == Some(file_name.len());
+            matched = Some(0);
+        }
+        b'/' => matched = Some(0),
+        _ => {
+            let goes_on = |&at: &usize| file_name.get(at) == Some(&byte);
+            matched = matched.filter(goes_on).map(|at| at.wrapping_add(1));
+        }
+    });
+    found || matched == Some(file_name.len())
+}
+
+fn number(name: &[u8]) -> Option<u64> {
+    let mut digits = text::Path::<24>::new();
+    variable(name, |byte| {
+        digits.push(&[byte]);
+    });
+    text::number(digits.as_bytes())
+}
+
+/// Calls `each` with the bytes of a variable's value, if there is such a variable. The environment may be long and
+/// the thread's stack short, so it is read in small pieces.
+fn variable(name: &[u8], mut each: impl FnMut(u8)) {
     let fd = sys::open(c"/proc/self/environ", libc::O_RDONLY, 0);
     if sys::failed(fd) {
         return;
     }
-    let fd = fd as i32;
-    let mut line = [0u8; 4096];
-    let mut length = 0usize;
-    let mut buffer = [0u8; 4096];
-    loop {
-        let read = sys::read(fd, &mut buffer);
+    // How much of `NAME=` the line has begun with, as long as it does.
+    let mut matched = Some(0usize);
+    let mut found = false;
+    let mut buffer = [0u8; 512];
+    while !found {
+        let read = sys::read(fd as i32, &mut buffer);
         if sys::failed(read) || read == 0 {
             break;
         }
         for &byte in buffer.iter().take(read as usize) {
-            if byte == 0 {
-                each(line.get(..length).unwrap_or_default());
-                length = 0;
-            } else if let Some(place) = line.get_mut(length) {
-                *place = byte;
-                length = length.wrapping_add(1);
+            match matched {
+                Some(at) if at > name.len() && byte == 0 => {
+                    found = true;
+                    break;
+                }
+                Some(at) if at > name.len() => each(byte),
+                _ if byte == 0 => matched = Some(0),
+                Some(at) if name.get(at).copied().unwrap_or(b'=') == byte => matched = Some(at.wrapping_add(1)),
+                _ => matched = None,
             }
         }
     }
-    each(line.get(..length).unwrap_or_default());
-    sys::close(fd);
+    sys::close(fd as i32);
 }

@@ -79,7 +79,10 @@ impl Reader {
 }
 
 /// Whether a shared object that `caller` opens names libcuda or libcudart among what it needs. False if it cannot
-/// be found or read; the CUDA libraries themselves need no CUDA.
+/// be found or read; the CUDA libraries themselves need no CUDA. Out of line: its paths take more stack than a thread
+/// may have for a `dlopen` that does not come here.
+#[cold]
+#[inline(never)]
 pub fn needs_cuda(path: &CStr, caller: usize) -> bool {
     if path.to_bytes().contains(&b'/') {
         return file_needs_cuda(path).unwrap_or(false);

@@ -10,7 +10,7 @@ use crate::arch::{self, Frame, Trampoline, Verdict};
 use crate::loader::{self, Loaded, Object};
 use crate::slots::{EXPORTED, SLOTS, Slot};
 use crate::thread::{BUSY, Thread};
-use crate::{chunks, clock, definitions, desks, exports, modules, process, record, sites, slots, sys, text};
+use crate::{chunks, clock, config, definitions, desks, exports, modules, process, record, sites, slots, sys, text};
 
 /// A real function and the table's entry for it.
 pub struct Route {
@@ -62,15 +62,21 @@ unsafe fn decide(frame: &mut Frame, thread: &mut Thread) -> Verdict {
     // SAFETY: slots are static.
     let slot = unsafe { &*frame.slot };
     let unknown = slot.unknown.load(Ordering::Relaxed) != 0;
-    if thread.entering > 1 || thread.busy != 0 || thread.quick_until == BUSY || !process::ready() {
-        // Called by what we call ourselves, or not recording.
+    if thread.entering > 1 || thread.busy != 0 || thread.quick_until == BUSY {
+        // A signal handler that has interrupted us.
+        if is_recording() {
+            record::lost(thread);
+        }
+        return Verdict::Pass;
+    }
+    if !process::ready() {
         return Verdict::Pass;
     }
     if thread.generation != process::generation() {
         begin(thread);
     }
     modules::describe(frame.site);
-    let api = slot.api.load(Ordering::Acquire);
+    let api = slot.api();
     slots::define_once(slot);
     close_left(frame_address(frame), thread);
     if unknown {
@@ -92,7 +98,7 @@ fn open(frame: &mut Frame, thread: &mut Thread) {
     let call = thread.open;
     if call >= thread.desk_end {
         thread.deeper = thread.deeper.wrapping_add(1);
-        frame.open = core::ptr::null_mut();
+        frame.open = (&raw const record::DEEPER).cast_mut();
         frame.late_start = clock::now();
         return;
     }
@@ -100,7 +106,7 @@ fn open(frame: &mut Frame, thread: &mut Thread) {
     let [first, second, third, ..] = frame.registers;
     // SAFETY: slots are static; the call's place lies on the thread's mapped desk.
     unsafe {
-        let api = (*frame.slot).api.load(Ordering::Relaxed);
+        let api = (*frame.slot).api();
         thread.open = call.add(1);
         (*call).frame = frame_address(frame);
         (*call).site = frame.site;
@@ -120,7 +126,7 @@ fn begin(thread: &mut Thread) {
     }
     thread.watch_end();
     thread.generation = process::generation();
-    thread.busy = 0;
+    thread.go_on();
 }
 
 /// Closes calls that were left by longjmp or an exception: their frames lie at or below the caller's. On an
@@ -153,7 +159,7 @@ fn route(frame: &mut Frame, epoch: u64) -> Option<bool> {
     let function = FUNCTIONS.get(usize::from(*exports::FIRST.get(index)?))?;
     if let Some(slot) = sites::served_by(frame.site).and_then(|pooled| SLOTS.get(EXPORTED.wrapping_add(pooled))) {
         // One site may call several functions through a pointer.
-        let api = usize::from(slot.api.load(Ordering::Relaxed));
+        let api = usize::from(slot.api());
         if FUNCTIONS.get(api).is_some_and(|served| served.name == function.name) {
             frame.slot = slot;
             return Some(false);
@@ -178,9 +184,13 @@ fn route(frame: &mut Frame, epoch: u64) -> Option<bool> {
 }
 
 /// Whether a runtime function belongs to the libcudart that the exported names lead to. The first one seen is;
-/// when it has been unloaded, the next.
+/// when it has been unloaded, the next. What another tool has put in its place is the same for all callers.
 fn is_primary(real: usize) -> bool {
-    let Some(base) = Object::at(real).map(|object| object.base) else { return false };
+    let Some(object) = Object::at(real) else { return false };
+    let base = object.base;
+    if object.runtime_major().is_none() {
+        return true;
+    }
     match PRIMARY.compare_exchange(0, base, Ordering::AcqRel, Ordering::Acquire) {
         Ok(_) => true,
         Err(primary) if primary == base => true,
@@ -189,21 +199,29 @@ fn is_primary(real: usize) -> bool {
     }
 }
 
+/// Whether an address lies in another tool's library that is preloaded like us.
+fn is_of_tool(address: usize) -> bool {
+    Object::at(address).is_some_and(|object| {
+        !object.name().starts_with(b"libcuda") && config::is_preloaded(text::file_name(object.path()))
+    })
+}
+
 /// The real function of a name from a library, if it is loaded.
 fn from(library: &CStr, name: &CStr) -> Option<usize> {
     let found = Loaded::find(library)?.symbol(name) as usize;
     (found != 0).then_some(found)
 }
 
-/// The real function that a caller would find under a name without us: in the library that its object names, or
-/// in the global scope after us.
+/// The real function that a caller would find under a name without us: in another tool that is preloaded after us,
+/// in the library that the caller's object names, or in the global scope after us.
 pub fn in_scope(name: &CStr, caller: usize) -> Option<usize> {
+    let next = loader::symbol(libc::RTLD_NEXT, name) as usize;
+    if next != 0 && is_of_tool(next) {
+        return Some(next);
+    }
     let prefix: &[u8] = if text::is_runtime(name.to_bytes()) { b"libcudart" } else { b"libcuda.so" };
     let named = Object::at(caller).and_then(|object| from(object.needs(prefix)?, name));
-    named.or_else(|| {
-        let found = loader::symbol(libc::RTLD_NEXT, name) as usize;
-        (found != 0).then_some(found)
-    })
+    named.or((next != 0).then_some(next))
 }
 
 /// The real function behind an exported name, for a caller: the one in its scope, else from whichever library is
@@ -218,12 +236,13 @@ fn provider(name: &CStr, caller: usize) -> Option<Route> {
         sonames.iter().find_map(|soname| from(soname, name))
     };
     let real = in_scope(name, caller).or_else(anywhere)?;
-    api_of(name.to_bytes(), real).map(|api| Route { real, api })
+    api_of(name.to_bytes(), real, caller).map(|api| Route { real, api })
 }
 
 /// The api id of a name whose real function is at an address: its signature may depend on the libcudart that
-/// the address lies in. Names outside the table get an id if they come from a CUDA library.
-pub fn api_of(name: &[u8], real: usize) -> Option<u16> {
+/// the address lies in, or, where that is another tool's, on the one that the caller's object names. Names outside
+/// the table get an id if they come from a CUDA library.
+pub fn api_of(name: &[u8], real: usize, caller: usize) -> Option<u16> {
     let candidates = table::named(name);
     let object = Object::at(real);
     match candidates.len() {
@@ -236,7 +255,8 @@ pub fn api_of(name: &[u8], real: usize) -> Option<u16> {
         _ => {
             // A libcudart of unknown version: the newest signature would read registers that the call may not
             // use; reading is harmless, and forwarding does not depend on it.
-            let major = object.and_then(|object| object.runtime_major()).unwrap_or(u8::MAX);
+            let named = || Object::at(caller).and_then(|object| loader::runtime_major(object.needs(b"libcudart")?));
+            let major = object.and_then(|object| object.runtime_major()).or_else(named).unwrap_or(u8::MAX);
             table::find(name, major).and_then(|index| u16::try_from(index).ok())
         }
     }

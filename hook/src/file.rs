@@ -9,14 +9,13 @@ use umtui_wire::clock::ClockTriple;
 use umtui_wire::header::{self, CHUNK_UNIT, FileHeader, HEADER_BYTES};
 
 use crate::clock::{self, Clock};
-use crate::config::Config;
+use crate::config::{self, Config};
 use crate::{sys, text};
 
 static HEADER: AtomicPtr<FileHeader> = AtomicPtr::new(core::ptr::null_mut());
 static DEVICE: AtomicU64 = AtomicU64::new(0);
 static INODE: AtomicU64 = AtomicU64::new(0);
 static MAX_BYTES: AtomicU64 = AtomicU64::new(u64::MAX);
-static SIZE_LIMIT: AtomicU64 = AtomicU64::new(u64::MAX);
 
 struct PathCell(core::cell::UnsafeCell<text::Path<2560>>);
 // SAFETY: written only by process::begin, while no other thread records; read afterwards.
@@ -48,9 +47,14 @@ pub fn create(config: &Config, clock: &Clock) -> Result<(), i32> {
     let mut host = [0u8; 64];
     sys::host(&mut host);
     let host_name = host.split(|&byte| byte == 0 || byte == b'/').next().unwrap_or_default();
+    // SAFETY: see PathCell.
+    let path = unsafe { &mut *PATH.0.get() };
+    path.cut_to(0);
+    config::push_folder(path);
+    path.push(b"/").push(host_name).push(b"-").push_number(u64::from(pid));
+    let base = path.as_bytes().len();
     for attempt in 1..1000u64 {
-        let mut path = text::Path::new();
-        path.push(config.folder.as_bytes()).push(b"/").push(host_name).push(b"-").push_number(u64::from(pid));
+        path.cut_to(base);
         if attempt > 1 {
             path.push(b"-").push_number(attempt);
         }
@@ -65,23 +69,13 @@ pub fn create(config: &Config, clock: &Clock) -> Result<(), i32> {
         }
         let begun = begin(fd as i32, config, clock, pid, &host);
         sys::close(fd as i32);
-        begun?;
-        // SAFETY: see PathCell.
-        unsafe { *PATH.0.get() = path };
-        return Ok(());
+        return begun;
     }
     Err(libc::EEXIST)
 }
 
 fn begin(fd: i32, config: &Config, clock: &Clock, pid: u32, host: &[u8; 64]) -> Result<(), i32> {
-    let limit = sys::file_size_limit();
-    if limit < CHUNK_UNIT {
-        return Err(libc::EFBIG);
-    }
-    let reserved = sys::reserve(fd, 0, CHUNK_UNIT);
-    if sys::failed(reserved) {
-        return Err(reserved.unsigned_abs() as i32);
-    }
+    reserve(fd, 0, CHUNK_UNIT)?;
     let (device, inode) = sys::identity(fd).ok_or(libc::EIO)?;
     let mapped = sys::map(fd, 0, HEADER_BYTES)?.cast::<FileHeader>();
     // SAFETY: a fresh page of zeros that nobody else has.
@@ -112,7 +106,6 @@ fn begin(fd: i32, config: &Config, clock: &Clock, pid: u32, host: &[u8; 64]) -> 
     DEVICE.store(device, Ordering::Relaxed);
     INODE.store(inode, Ordering::Relaxed);
     MAX_BYTES.store(if config.max_bytes == 0 { u64::MAX } else { config.max_bytes }, Ordering::Relaxed);
-    SIZE_LIMIT.store(limit, Ordering::Relaxed);
     HEADER.store(mapped, Ordering::Release);
     Ok(())
 }
@@ -135,7 +128,7 @@ pub fn claim(bytes: u64) -> Option<Piece> {
     if state.load(Ordering::Relaxed) != header::STATE_RECORDING {
         return None;
     }
-    let limit = MAX_BYTES.load(Ordering::Relaxed).min(SIZE_LIMIT.load(Ordering::Relaxed));
+    let limit = MAX_BYTES.load(Ordering::Relaxed);
     let claimed =
         end.fetch_update(Ordering::AcqRel, Ordering::Relaxed, |end| end.checked_add(bytes).filter(|&end| end <= limit));
     let Ok(offset) = claimed else {
@@ -164,13 +157,22 @@ fn map(offset: u64, bytes: u64) -> Result<*mut u8, i32> {
     let fd = fd as i32;
     let same = sys::identity(fd) == Some((DEVICE.load(Ordering::Relaxed), INODE.load(Ordering::Relaxed)));
     let outcome = if same {
-        let reserved = sys::reserve(fd, offset, bytes);
-        if sys::failed(reserved) { Err(reserved.unsigned_abs() as i32) } else { sys::map(fd, offset, bytes as usize) }
+        reserve(fd, offset, bytes).and_then(|()| sys::map(fd, offset, bytes as usize))
     } else {
         Err(libc::ESTALE)
     };
     sys::close(fd);
     outcome
+}
+
+/// Reserves a part of the file, unless growing it so far would send SIGXFSZ; programs may lower that limit at any
+/// time.
+fn reserve(fd: i32, offset: u64, bytes: u64) -> Result<(), i32> {
+    if sys::file_size_limit() < offset.saturating_add(bytes) {
+        return Err(libc::EFBIG);
+    }
+    let reserved = sys::reserve(fd, offset, bytes);
+    if sys::failed(reserved) { Err(reserved.unsigned_abs() as i32) } else { Ok(()) }
 }
 
 /// Counts calls that no chunk could count.

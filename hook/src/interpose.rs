@@ -31,11 +31,11 @@ unsafe extern "C" fn pick(handle: *mut c_void, name: *const c_char, caller: usiz
     if !text::looks_like_cuda(name.to_bytes()) || handle == libc::RTLD_NEXT {
         return GO_ON;
     }
-    let mut real = loader::symbol(if handle == libc::RTLD_DEFAULT { libc::RTLD_NEXT } else { handle }, name);
+    let mut real = loader::symbol(handle, name);
     if !real.is_null() && arch::is_ours(real as usize) {
         // A handle whose scope begins with us, such as dlopen(NULL)'s.
         real = loader::symbol(libc::RTLD_NEXT, name);
-    } else if real.is_null() && handle != libc::RTLD_DEFAULT {
+    } else if real.is_null() && handle != libc::RTLD_DEFAULT || is_before_us(name, real) {
         return GO_ON;
     }
     if real.is_null() {
@@ -46,10 +46,16 @@ unsafe extern "C" fn pick(handle: *mut c_void, name: *const c_char, caller: usiz
             None => return Answer { decided: 1, pointer: loader::symbol(libc::RTLD_NEXT, name) },
         }
     }
-    match enter::api_of(name.to_bytes(), real as usize) {
+    match enter::api_of(name.to_bytes(), real as usize, caller) {
         Some(api) => swapped(real as usize, api),
         None => GO_ON,
     }
+}
+
+/// Whether another tool's library that comes before us in the global scope has taken this name: it will come to us
+/// in its turn.
+fn is_before_us(name: &CStr, real: *mut c_void) -> bool {
+    real == loader::symbol(libc::RTLD_DEFAULT, name) && real != loader::symbol(libc::RTLD_NEXT, name)
 }
 
 fn swapped(real: usize, api: u16) -> Answer {

@@ -19,18 +19,21 @@ struct Known {
 }
 
 struct Table {
-    known: [Known; MOST],
-    count: usize,
+    modules: Modules,
     line: [u8; 4608],
     buffer: [u8; 16384],
+}
+
+struct Modules {
+    known: [Known; MOST],
+    count: usize,
 }
 
 struct Place(UnsafeCell<Table>);
 // SAFETY: used only by the holder of LOCK.
 unsafe impl Sync for Place {}
 static TABLE: Place = Place(UnsafeCell::new(Table {
-    known: [Known { start: 0, end: 0, inode: 0 }; MOST],
-    count: 0,
+    modules: Modules { known: [Known { start: 0, end: 0, inode: 0 }; MOST], count: 0 },
     line: [0; 4608],
     buffer: [0; 16384],
 }));
@@ -44,7 +47,7 @@ pub fn describe(site: u64) {
     let Some(_held) = LOCK.try_for_a_while() else { return };
     // SAFETY: the lock is held.
     let table = unsafe { &mut *TABLE.0.get() };
-    if LOOKED_AT.load(Ordering::Relaxed) == epoch && table.covers(site) {
+    if LOOKED_AT.load(Ordering::Relaxed) == epoch && table.modules.covers(site) {
         return;
     }
     LOOKED_AT.store(epoch, Ordering::Relaxed);
@@ -52,10 +55,6 @@ pub fn describe(site: u64) {
 }
 
 impl Table {
-    fn covers(&self, site: u64) -> bool {
-        self.known.iter().take(self.count).any(|known| (known.start..known.end).contains(&site))
-    }
-
     /// Reads the map and writes down what is new.
     fn look(&mut self) {
         let maps = sys::open(c"/proc/self/maps", libc::O_RDONLY, 0);
@@ -80,13 +79,12 @@ impl Table {
                     }
                     continue;
                 }
-                let line = self.line;
-                if let Some(mapping) = Mapping::parse(line.get(..length).unwrap_or_default()) {
+                if let Some(mapping) = Mapping::parse(self.line.get(..length).unwrap_or_default()) {
                     if mapping.offset == 0 {
                         first = (mapping.inode, mapping.start);
                     }
                     let base = (first.0 == mapping.inode).then_some(first.1);
-                    self.note(&mapping, memory as i32, base);
+                    self.modules.note(&mapping, memory as i32, base);
                 }
                 length = 0;
             }
@@ -95,6 +93,12 @@ impl Table {
         if !sys::failed(memory) {
             sys::close(memory as i32);
         }
+    }
+}
+
+impl Modules {
+    fn covers(&self, site: u64) -> bool {
+        self.known.iter().take(self.count).any(|known| (known.start..known.end).contains(&site))
     }
 
     fn note(&mut self, mapping: &Mapping, memory: i32, base: Option<u64>) {
@@ -146,5 +150,5 @@ pub fn after_fork() {
     LOCK.reset();
     LOOKED_AT.store(0, Ordering::Relaxed);
     // SAFETY: the child has one thread, which is here.
-    unsafe { (*TABLE.0.get()).count = 0 };
+    unsafe { (*TABLE.0.get()).modules.count = 0 };
 }

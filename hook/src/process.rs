@@ -66,6 +66,9 @@ fn wait() -> bool {
     false
 }
 
+/// Kept out of line for its stack: threads may have little.
+#[cold]
+#[inline(never)]
 fn begin() -> bool {
     let before = BEGUN.fetch_add(1, Ordering::Relaxed);
     if before > 0 {
@@ -77,7 +80,7 @@ fn begin() -> bool {
         slots::after_fork();
     }
     let config = config::read();
-    if config.folder.as_bytes().is_empty() {
+    if !config.wanted {
         return false;
     }
     let clock = clock::choose(config.ticks_per_second, config.clock);

@@ -6,7 +6,7 @@ use umtui_wire::record::{DURATION_AT, FLAG_ENTRY, FLAG_LONG, FLAG_NOT_STATUS, He
 use umtui_wire::table::{Access, Op};
 
 use crate::arch::Frame;
-use crate::slots::{NEVER_QUICK, Slot};
+use crate::slots::{Slot, shape};
 use crate::thread::{BUSY, Thread};
 use crate::{chunks, clock, definitions, file, kernels, procaddress, process, slots, sys};
 
@@ -24,37 +24,81 @@ pub unsafe extern "C" fn leave(frame: &mut Frame, end: u64, thread: &mut Thread)
     unsafe {
         let slot = &*frame.slot;
         let open = frame.open;
-        let (header, bytes) = (thread.chunk, u32::from(slot.record_bytes.load(Ordering::Relaxed)));
         let until = thread.quick_until;
-        if thread.generation != process::generation() || end >= until || bytes == u32::from(NEVER_QUICK) {
+        if thread.generation != process::generation() || end >= until || open.is_null() {
             return leave_slowly(frame, end, thread);
         }
+        // From here on a signal handler that calls CUDA leaves the chunk alone, and must not have changed it since
+        // it was looked at.
+        thread.quick_until = BUSY;
+        compiler_fence(Ordering::SeqCst);
+        let header = thread.chunk;
         let committed = chunks::committed(header);
         let at = committed.load(Ordering::Relaxed);
-        let next = at.wrapping_add(bytes);
+        let next = at.wrapping_add(slot.record_bytes.load(Ordering::Relaxed));
         let start = (*open).start;
         let duration = end.wrapping_sub(start);
         if next > thread.limit || duration >> 32 != 0 {
+            thread.quick_until = until;
             return leave_slowly(frame, end, thread);
         }
-        thread.quick_until = BUSY;
-        compiler_fence(Ordering::SeqCst);
         let record = header.cast::<u8>().add(at as usize);
         let status = frame.result as u32;
         put(record, 8, start);
         put(record, 16, frame.site | (*open).depth);
         put(record, DURATION_AT, duration as u32);
-        let lowest = lowest_address(status == 0);
-        for op in slot.ops() {
+        let [first, second, ..] = frame.registers;
+        match slot.shape.load(Ordering::Relaxed) {
+            shape::NONE => {}
+            shape::VALUE => put(record, 32, first),
+            shape::TWO_VALUES => {
+                put(record, 32, first);
+                put(record, 40, second);
+            }
+            shape::POINTEE if status == 0 && first >= 4096 => put(record, 32, (first as *const u64).read_unaligned()),
+            shape::POINTEE => put(record, 32, 0u64),
+            shape::POINTEE_VALUE if status == 0 && first >= 4096 => {
+                put(record, 32, (first as *const u64).read_unaligned());
+                put(record, 40, second);
+            }
+            // A call of its own, so that this one needs no registers saved.
+            _ => return arguments(frame, thread, record, next, until),
+        }
+        publish(frame, thread, record, next, until);
+    }
+}
+
+/// Reads the arguments of a call that has more than a few, then as [`publish`].
+///
+/// # Safety
+/// As [`publish`], all but the arguments written.
+#[inline(never)]
+unsafe fn arguments(frame: &Frame, thread: &mut Thread, record: *mut u8, next: u32, until: u64) {
+    // SAFETY: as the caller says.
+    unsafe {
+        let lowest = lowest_address(frame.result as u32 == 0);
+        for op in (*frame.slot).ops() {
             argument(frame, op, lowest, record);
         }
-        let head = u64::from(slot.head.load(Ordering::Relaxed)) | u64::from(status) << 32;
+        publish(frame, thread, record, next, until);
+    }
+}
+
+/// Commits a record, lets others at the chunk again and takes the call off the desk.
+///
+/// # Safety
+/// The record is written, all but its head; it ends at `next` in the thread's mapped chunk.
+#[inline(always)]
+unsafe fn publish(frame: &Frame, thread: &mut Thread, record: *mut u8, next: u32, until: u64) {
+    // SAFETY: as the caller says; the call's desk is mapped.
+    unsafe {
+        let head = u64::from((*frame.slot).head.load(Ordering::Relaxed)) | frame.result << 32;
         AtomicU64::from_ptr(record.cast()).store(head, Ordering::Release);
-        committed.store(next, Ordering::Release);
+        chunks::committed(thread.chunk).store(next, Ordering::Release);
         compiler_fence(Ordering::SeqCst);
         thread.quick_until = until;
-        AtomicU64::from_ptr(&raw mut (*open).head).store(0, Ordering::Release);
-        thread.open = open;
+        AtomicU64::from_ptr(&raw mut (*frame.open).head).store(0, Ordering::Release);
+        thread.open = frame.open;
     }
 }
 
@@ -73,7 +117,7 @@ unsafe fn leave_slowly(frame: &mut Frame, ticks: u64, thread: &mut Thread) {
     let flags = slot.flags.load(Ordering::Relaxed);
     if flags & slots::ACTIONS != 0 && frame.result as u32 == 0 {
         // SAFETY: this call's frame.
-        unsafe { act(frame, thread, flags, slot.api.load(Ordering::Relaxed)) };
+        unsafe { act(frame, thread, flags, slot.api()) };
     }
     let call = Opened::of(frame, thread);
     // SAFETY: this call's frame.
@@ -84,6 +128,14 @@ unsafe fn leave_slowly(frame: &mut Frame, ticks: u64, thread: &mut Thread) {
     close(frame, thread);
 }
 
+/// Stands in for the place of a call on a desk that is full. Its start makes every duration too long for the quick
+/// way, which so need not ask.
+pub static DEEPER: OpenCall = OpenCall { head: 0, start: 1 << 63, site: 0, registers: [0; 3], frame: 0, depth: 0 };
+
+fn is_deeper(open: *const OpenCall) -> bool {
+    core::ptr::eq(open, &raw const DEEPER)
+}
+
 /// When and how deep a call was opened.
 struct Opened {
     start: u64,
@@ -92,7 +144,7 @@ struct Opened {
 
 impl Opened {
     fn of(frame: &Frame, thread: &Thread) -> Self {
-        if frame.open.is_null() {
+        if is_deeper(frame.open) {
             let depth = (DESK_CALLS as u32).wrapping_add(thread.deeper).wrapping_sub(1).min(255);
             return Self { start: frame.late_start, depth: depth as u8 };
         }
@@ -103,7 +155,7 @@ impl Opened {
 
 /// The call is no longer open.
 fn close(frame: &Frame, thread: &mut Thread) {
-    if frame.open.is_null() {
+    if is_deeper(frame.open) {
         thread.deeper = thread.deeper.saturating_sub(1);
         return;
     }
@@ -123,8 +175,7 @@ fn with_chunk<R>(thread: &mut Thread, write: impl FnOnce(&mut Thread) -> R) -> O
     compiler_fence(Ordering::SeqCst);
     let result = write(thread);
     compiler_fence(Ordering::SeqCst);
-    thread.quick_until = if clock::by_ticks() && thread.has_chunk() { thread.clock_due } else { 0 };
-    thread.busy = 0;
+    thread.go_on();
     Some(result)
 }
 
@@ -133,7 +184,7 @@ fn with_chunk<R>(thread: &mut Thread, write: impl FnOnce(&mut Thread) -> R) -> O
 unsafe fn write(frame: &Frame, slot: &Slot, flags: u8, call: &Opened, end: u64, thread: &mut Thread) -> bool {
     let duration = end.wrapping_sub(call.start);
     let long = duration >> 32 != 0;
-    let extra = slot.extra.load(Ordering::Relaxed).wrapping_add(u8::from(long));
+    let extra = slot.extra().wrapping_add(u8::from(long));
     let bytes = usize::from(extra).wrapping_add(1).wrapping_mul(SLOT_BYTES);
     let Some(record) = room(thread, end) else { return false };
     let status = frame.result as u32;
@@ -159,7 +210,7 @@ unsafe fn write(frame: &Frame, slot: &Slot, flags: u8, call: &Opened, end: u64, 
         if long {
             put(record, bytes.wrapping_sub(8), duration);
         }
-        let head = Head { kind: KIND_CALL, extra, a: slot.api.load(Ordering::Relaxed), b: status };
+        let head = Head { kind: KIND_CALL, extra, a: slot.api(), b: status };
         commit(thread, record, head);
     }
     true
@@ -268,10 +319,9 @@ pub fn lost(thread: &mut Thread) {
         file::lost(1);
         return;
     }
-    // SAFETY: the thread's own mapped chunk; only this thread writes the count.
+    // SAFETY: the thread's own mapped chunk; only this thread and its signal handlers write the count.
     unsafe {
-        let lost = AtomicU64::from_ptr(&raw mut (*thread.chunk).lost);
-        lost.store(lost.load(Ordering::Relaxed).wrapping_add(1), Ordering::Relaxed);
+        AtomicU64::from_ptr(&raw mut (*thread.chunk).lost).fetch_add(1, Ordering::Relaxed);
     }
 }
 

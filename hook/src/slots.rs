@@ -20,30 +20,64 @@ pub struct Slot {
     pub real: AtomicUsize,
     /// Address of the first [`Op`].
     ops: AtomicUsize,
-    /// Api id, by which the trace knows the function.
-    pub api: AtomicU16,
+    /// Lower half of the head of its record: kind, extra slots, api id.
+    pub head: AtomicU32,
+    /// Bytes of its record, or [`NEVER_QUICK`].
+    pub record_bytes: AtomicU32,
     /// Bytes of arguments on the stack.
     pub stack_bytes: AtomicU16,
+    /// The recording in whose file the function is described; its low bits.
+    described: AtomicU16,
     /// Ops.
     ops_count: AtomicU8,
-    /// Extra slots of its record.
-    pub extra: AtomicU8,
-    /// `ACTION_*` and `RETURNS_OTHER`.
+    /// `ACTION_*`, `RETURNS_OTHER` and `HAS_TEXT`.
     pub flags: AtomicU8,
     /// Nonzero: the signature is unknown, the call can only be counted.
     pub unknown: AtomicU8,
-    /// Bytes of its record, or [`NEVER_QUICK`].
-    pub record_bytes: AtomicU16,
-    /// The recording in whose file the function is described; its low bits.
-    described: AtomicU16,
-    /// Lower half of the head of its record.
-    pub head: AtomicU32,
+    /// How its arguments are read, one of [`shape`].
+    pub shape: AtomicU8,
+}
+
+/// Ways to read arguments that need no look at the ops; most calls are of these.
+pub mod shape {
+    use umtui_wire::table::{Access, Op};
+
+    /// Nothing is recorded.
+    pub const NONE: u8 = 0;
+    /// The first register.
+    pub const VALUE: u8 = 1;
+    /// The first and the second register.
+    pub const TWO_VALUES: u8 = 2;
+    /// What the first register points to.
+    pub const POINTEE: u8 = 3;
+    /// What the first register points to, and the second register.
+    pub const POINTEE_VALUE: u8 = 4;
+    /// The ops say it.
+    pub const OTHER: u8 = 255;
+
+    const FIRST: Op = Op { word: 0, access: Access::Value8, field: 0, at: 32 };
+    const SECOND: Op = Op { word: 1, access: Access::Value8, field: 0, at: 40 };
+    const TARGET: Op = Op { word: 0, access: Access::Pointee8, field: 0, at: 32 };
+
+    /// The shape of these ops.
+    pub fn of(ops: &[Op]) -> u8 {
+        match ops {
+            [] => NONE,
+            [FIRST] => VALUE,
+            [FIRST, SECOND] => TWO_VALUES,
+            [TARGET] => POINTEE,
+            [TARGET, SECOND] => POINTEE_VALUE,
+            _ => OTHER,
+        }
+    }
 }
 
 const _: () = assert!(size_of::<Slot>() == 32);
 
-/// In place of the bytes of a record that always needs the slow way.
-pub const NEVER_QUICK: u16 = u16::MAX;
+/// Where the api id lies in a slot: the upper half of `head`.
+pub const API_AT: usize = core::mem::offset_of!(Slot, head) + 2;
+/// In place of the bytes of a record that always needs the slow way: more than a chunk has.
+pub const NEVER_QUICK: u32 = 1 << 30;
 /// The result is not a status.
 pub const RETURNS_OTHER: u8 = 1;
 /// After success, swap the function pointer that it found.
@@ -64,16 +98,30 @@ impl Slot {
         Self {
             real: AtomicUsize::new(0),
             ops: AtomicUsize::new(align_of::<Op>()),
-            api: AtomicU16::new(0),
+            head: AtomicU32::new(0),
+            record_bytes: AtomicU32::new(NEVER_QUICK),
             stack_bytes: AtomicU16::new(0),
+            described: AtomicU16::new(0),
             ops_count: AtomicU8::new(0),
-            extra: AtomicU8::new(0),
             flags: AtomicU8::new(0),
             unknown: AtomicU8::new(0),
-            record_bytes: AtomicU16::new(NEVER_QUICK),
-            described: AtomicU16::new(0),
-            head: AtomicU32::new(0),
+            shape: AtomicU8::new(shape::OTHER),
         }
+    }
+
+    /// Api id, by which the trace knows the function.
+    pub fn api(&self) -> u16 {
+        Head::from_word(u64::from(self.head.load(Ordering::Acquire))).a
+    }
+
+    /// Extra slots of its record.
+    pub fn extra(&self) -> u8 {
+        Head::from_word(u64::from(self.head.load(Ordering::Relaxed))).extra
+    }
+
+    fn set_head(&self, extra: u8, api: u16) {
+        let head = Head { kind: KIND_CALL, extra, a: api, b: 0 };
+        self.head.store(head.word() as u32, Ordering::Release);
     }
 
     /// How the arguments are read.
@@ -90,18 +138,16 @@ impl Slot {
         self.ops.store(function.ops.as_ptr() as usize, Ordering::Relaxed);
         self.ops_count.store(function.ops.len().min(255) as u8, Ordering::Relaxed);
         self.stack_bytes.store(function.stack_bytes, Ordering::Relaxed);
-        self.extra.store(function.extra, Ordering::Relaxed);
-        let head = Head { kind: KIND_CALL, extra: function.extra, a: api, b: 0 };
-        self.head.store(head.word() as u32, Ordering::Relaxed);
         self.unknown.store(u8::from(!function.known), Ordering::Relaxed);
         let returns = if function.returns == Returns::Other { RETURNS_OTHER } else { 0 };
         let has_text = function.ops.iter().any(|op| matches!(op.access, Access::Text | Access::PointeeText));
         let text = if has_text { HAS_TEXT } else { 0 };
+        self.shape.store(shape::of(function.ops), Ordering::Relaxed);
         let flags = returns | text | actions(function.name.as_bytes());
         self.flags.store(flags, Ordering::Relaxed);
-        let bytes = u16::from(function.extra).wrapping_add(1).wrapping_mul(SLOT_BYTES as u16);
+        let bytes = u32::from(function.extra).wrapping_add(1).wrapping_mul(SLOT_BYTES as u32);
         self.record_bytes.store(if flags == 0 { bytes } else { NEVER_QUICK }, Ordering::Relaxed);
-        self.api.store(api, Ordering::Release);
+        self.set_head(function.extra, api);
     }
 }
 
@@ -152,7 +198,7 @@ fn pooled(real: usize, api: u16) -> Option<usize> {
                 slot.describe(api);
             } else {
                 slot.unknown.store(1, Ordering::Relaxed);
-                slot.api.store(api, Ordering::Relaxed);
+                slot.set_head(0, api);
             }
             slot.real.store(real, Ordering::Release);
             POOL_USED.store(used.wrapping_add(1), Ordering::Release);
@@ -160,7 +206,7 @@ fn pooled(real: usize, api: u16) -> Option<usize> {
             return Some(used as usize);
         }
         let slot = SLOTS.get(EXPORTED.wrapping_add(index as usize).wrapping_sub(1))?;
-        if slot.real.load(Ordering::Acquire) == real && slot.api.load(Ordering::Relaxed) == api {
+        if slot.real.load(Ordering::Acquire) == real && slot.api() == api {
             return Some((index as usize).wrapping_sub(1));
         }
         at = at.wrapping_add(1) & mask;
@@ -188,7 +234,7 @@ pub fn pool_slot(real: usize, api: u16) -> Option<usize> {
 pub fn define_once(slot: &Slot) {
     let generation = crate::process::generation() as u16;
     if slot.described.swap(generation, Ordering::AcqRel) != generation {
-        crate::definitions::api(slot.api.load(Ordering::Acquire));
+        crate::definitions::api(slot.api());
     }
 }
 

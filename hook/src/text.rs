@@ -98,6 +98,17 @@ impl<const N: usize> Path<N> {
         self
     }
 
+    /// Cuts it to a length that it has had.
+    pub fn cut_to(&mut self, length: usize) {
+        if let Some(rest) = self.bytes.get_mut(length..) {
+            rest.fill(0);
+        }
+        self.length = self.length.min(length);
+        if length == 0 {
+            self.cut = false;
+        }
+    }
+
     /// Appends a number in decimal.
     pub fn push_number(&mut self, mut number: u64) -> &mut Self {
         let mut digits = [0u8; 20];

@@ -4,7 +4,7 @@ use core::ffi::c_void;
 use core::sync::atomic::{AtomicU32, AtomicUsize, Ordering};
 use umtui_wire::chunk::{ChunkHeader, Desk, OpenCall};
 
-use crate::{arch, chunks, desks, loader, record, sys};
+use crate::{arch, chunks, clock, desks, loader, record, sys};
 
 /// A thread's state, in static thread-local storage. Only its own thread (and its signal handlers) use it.
 #[repr(C, align(64))]
@@ -71,6 +71,12 @@ impl Thread {
         let first = unsafe { (&raw const (*self.desk).calls) } as usize;
         let on_desk = (self.open as usize).wrapping_sub(first) >> size_of::<OpenCall>().trailing_zeros();
         on_desk.wrapping_add(self.deeper as usize).min(255) as u8
+    }
+
+    /// Its chunk may be written to again, the quick way too if that can be.
+    pub fn go_on(&mut self) {
+        self.quick_until = if clock::by_ticks() && self.has_chunk() { self.clock_due } else { 0 };
+        self.busy = 0;
     }
 
     /// Whether it has a chunk of the file, not the stand-in for one.

@@ -13,7 +13,7 @@ use core::sync::atomic::{AtomicPtr, Ordering};
 use umtui_wire::chunk::OpenCall;
 
 use crate::record::leave;
-use crate::slots::{EXPORTED, POOL, SLOTS, Slot};
+use crate::slots::{API_AT, EXPORTED, POOL, SLOTS, Slot};
 use crate::thread::Thread;
 use crate::{clock, enter, process, sites};
 
@@ -235,7 +235,7 @@ macro_rules! trampoline {
             frame = const offset_of!(OpenCall, frame),
             site = const offset_of!(OpenCall, site),
             start = const offset_of!(OpenCall, start),
-            api = const offset_of!(Slot, api),
+            api = const API_AT,
             stack = const offset_of!(Slot, stack_bytes),
             leave = sym leave,
             enter = sym enter::enter,
