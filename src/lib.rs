@@ -3,11 +3,13 @@
 //! The library behind the `umtui` program. `docs/architecture.md` says how its rooms fit together.
 
 pub mod cli;
+pub mod export;
 pub mod graph;
 pub mod launch;
 pub mod parse;
 pub mod report;
 pub mod session;
+pub mod source;
 pub mod symbols;
 pub mod trace;
 pub mod ui;

@@ -14,7 +14,7 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("graph", &["trace", "symbols"]),
     ("session", &["trace", "parse", "source", "symbols", "graph", "launch"]),
     ("report", &["trace", "symbols", "graph", "session"]),
-    ("export", &["trace", "symbols", "graph", "session"]),
+    ("export", &["trace", "parse", "symbols", "graph", "session"]),
     ("config", &[]),
     ("ui", &["session", "config"]),
     ("cli", &["trace", "parse", "source", "symbols", "graph", "session", "report", "export", "config", "ui", "launch"]),

@@ -6,7 +6,7 @@
 
 use core::cell::UnsafeCell;
 use core::ffi::CStr;
-use core::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+use core::sync::atomic::{AtomicU8, AtomicU32, AtomicU64, Ordering};
 use umtui_wire::chunk::{self, ChunkHeader};
 use umtui_wire::definition::{API_DYNAMIC, NO_STRING, TEXT_AT, TEXT_MAX, extra_slots};
 use umtui_wire::header::CHUNK_UNIT;
@@ -28,8 +28,12 @@ static IDS: [AtomicU32; STRINGS] = [const { AtomicU32::new(0) }; STRINGS];
 const STRINGS: usize = 32768;
 static NEXT_ID: AtomicU32 = AtomicU32::new(NO_STRING + 1);
 
-/// Functions outside the table that have been given an id: string id of the name, by id.
+/// Functions outside the table that have been given an id: hash of the name, by id.
 static DYNAMIC: [AtomicU32; 1024] = [const { AtomicU32::new(0) }; 1024];
+/// Their names, to be described in more than one file: where in [`NAMES`] they begin, and above it how long they are.
+static NAMED: [AtomicU32; 1024] = [const { AtomicU32::new(0) }; 1024];
+static NAMES: [AtomicU8; 65536] = [const { AtomicU8::new(0) }; 65536];
+static NAMES_USED: AtomicU32 = AtomicU32::new(0);
 
 struct Place(UnsafeCell<Writer>);
 // SAFETY: used only by the holder of LOCK.
@@ -166,17 +170,21 @@ fn find(hash: u64) -> Result<u32, Option<usize>> {
     Err(None)
 }
 
-/// Describes a function of the table, or one that was given an id at run time.
-pub fn api(id: u16) {
-    if id >= API_DYNAMIC {
-        return;
+/// Describes a function of the table, or one that was given an id at run time. False if that could not be.
+pub fn api(id: u16) -> bool {
+    let function = FUNCTIONS.get(usize::from(id));
+    match (function, id.checked_sub(API_DYNAMIC)) {
+        (_, Some(index)) => describe_dynamic(id, usize::from(index)),
+        (Some(function), None) => {
+            let layer = function.layer as u32;
+            with_writer(|writer| writer.text(KIND_API, id, layer, function.signature.as_bytes())).unwrap_or(false)
+        }
+        (None, None) => true,
     }
-    let Some(function) = FUNCTIONS.get(usize::from(id)) else { return };
-    let layer = function.layer as u32;
-    with_writer(|writer| writer.text(KIND_API, id, layer, function.signature.as_bytes()));
 }
 
-/// An id for a function that the table does not know; `None` when there are none left.
+/// An id for a function that the table does not know; `None` when there are none left. It is described as others are,
+/// before its first call.
 pub fn dynamic_api(name: &[u8]) -> Option<u16> {
     let hash = text::hash(name) as u32 | 1;
     let mut index = 0u16;
@@ -186,20 +194,36 @@ pub fn dynamic_api(name: &[u8]) -> Option<u16> {
             return Some(API_DYNAMIC.wrapping_add(index));
         }
         if known == 0 && place.compare_exchange(0, hash, Ordering::AcqRel, Ordering::Acquire).is_ok() {
-            let id = API_DYNAMIC.wrapping_add(index);
-            describe_dynamic(id, name);
-            return Some(id);
+            keep_name(usize::from(index), name);
+            return Some(API_DYNAMIC.wrapping_add(index));
         }
         index = index.wrapping_add(1);
     }
     None
 }
 
-fn describe_dynamic(id: u16, name: &[u8]) {
-    let mut signature = text::Path::<256>::new();
-    signature.push(name).push(b"()");
-    let layer = if name.starts_with(b"cuda") { Layer::Runtime } else { Layer::Driver };
-    with_writer(|writer| writer.text(KIND_API, id, layer as u32, signature.as_bytes()));
+fn keep_name(index: usize, name: &[u8]) {
+    let length = name.len().min(255);
+    let start = NAMES_USED.fetch_add(length as u32, Ordering::Relaxed);
+    let Some(place) = NAMES.get(start as usize..) else { return };
+    for (to, from) in place.iter().zip(name.iter().take(length)) {
+        to.store(*from, Ordering::Relaxed);
+    }
+    if let Some(named) = NAMED.get(index) {
+        named.store(start | (length as u32).wrapping_shl(16), Ordering::Release);
+    }
+}
+
+fn describe_dynamic(id: u16, index: usize) -> bool {
+    let Some(named) = NAMED.get(index).map(|named| named.load(Ordering::Acquire)) else { return true };
+    let (start, length) = (named as usize & 0xffff, (named >> 16) as usize);
+    let mut signature = text::Path::<260>::new();
+    for byte in NAMES.iter().skip(start).take(length) {
+        signature.push(&[byte.load(Ordering::Relaxed)]);
+    }
+    let layer = if signature.as_bytes().starts_with(b"cuda") { Layer::Runtime } else { Layer::Driver };
+    signature.push(b"()");
+    with_writer(|writer| writer.text(KIND_API, id, layer as u32, signature.as_bytes())).unwrap_or(false)
 }
 
 /// Describes a mapped module.

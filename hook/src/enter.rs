@@ -186,9 +186,8 @@ fn route(frame: &mut Frame, epoch: u64) -> Option<bool> {
 /// Whether a runtime function belongs to the libcudart that the exported names lead to. The first one seen is;
 /// when it has been unloaded, the next. What another tool has put in its place is the same for all callers.
 fn is_primary(real: usize) -> bool {
-    let Some(object) = Object::at(real) else { return false };
-    let base = object.base;
-    if object.runtime_major().is_none() {
+    let Some(base) = Object::at(real).map(|object| object.base) else { return false };
+    if PRIMARY.load(Ordering::Acquire) != base && is_of_tool(real) {
         return true;
     }
     match PRIMARY.compare_exchange(0, base, Ordering::AcqRel, Ordering::Acquire) {
@@ -255,7 +254,8 @@ pub fn api_of(name: &[u8], real: usize, caller: usize) -> Option<u16> {
         _ => {
             // A libcudart of unknown version: the newest signature would read registers that the call may not
             // use; reading is harmless, and forwarding does not depend on it.
-            let named = || Object::at(caller).and_then(|object| loader::runtime_major(object.needs(b"libcudart")?));
+            let named =
+                || Object::at(caller).and_then(|object| loader::runtime_major(object.needs(b"libcudart")?.to_bytes()));
             let major = object.and_then(|object| object.runtime_major()).or_else(named).unwrap_or(u8::MAX);
             table::find(name, major).and_then(|index| u16::try_from(index).ok())
         }

@@ -6,7 +6,7 @@
 use core::ffi::{CStr, c_char, c_int, c_void};
 
 use crate::enter;
-use crate::loader;
+use crate::loader::{self, Object};
 use crate::{arch, elf, sites, slots, sys, text};
 
 /// What the caller gets instead of the real answer.
@@ -28,10 +28,13 @@ unsafe extern "C" fn pick(handle: *mut c_void, name: *const c_char, caller: usiz
     }
     // SAFETY: dlsym's argument is a C string.
     let name = unsafe { CStr::from_ptr(name) };
-    if !text::looks_like_cuda(name.to_bytes()) || handle == libc::RTLD_NEXT {
+    if !text::looks_like_cuda(name.to_bytes()) {
         return GO_ON;
     }
-    let mut real = loader::symbol(handle, name);
+    if handle == libc::RTLD_NEXT {
+        return if is_only_ours_after(name, caller) { nothing(name) } else { GO_ON };
+    }
+    let mut real = if handle == libc::RTLD_DEFAULT { loader::global(name) } else { loader::symbol(handle, name) };
     if !real.is_null() && arch::is_ours(real as usize) {
         // A handle whose scope begins with us, such as dlopen(NULL)'s.
         real = loader::symbol(libc::RTLD_NEXT, name);
@@ -42,8 +45,7 @@ unsafe extern "C" fn pick(handle: *mut c_void, name: *const c_char, caller: usiz
         // Not in the global scope after us, where our own export would be found; is it in the caller's?
         match enter::in_scope(name, caller) {
             Some(found) => real = found as *mut c_void,
-            // Asked once more for the sake of dlerror's text.
-            None => return Answer { decided: 1, pointer: loader::symbol(libc::RTLD_NEXT, name) },
+            None => return nothing(name),
         }
     }
     match enter::api_of(name.to_bytes(), real as usize, caller) {
@@ -55,7 +57,19 @@ unsafe extern "C" fn pick(handle: *mut c_void, name: *const c_char, caller: usiz
 /// Whether another tool's library that comes before us in the global scope has taken this name: it will come to us
 /// in its turn.
 fn is_before_us(name: &CStr, real: *mut c_void) -> bool {
-    real == loader::symbol(libc::RTLD_DEFAULT, name) && real != loader::symbol(libc::RTLD_NEXT, name)
+    !real.is_null() && real == loader::global(name) && real != loader::symbol(libc::RTLD_NEXT, name)
+}
+
+/// Whether `RTLD_NEXT` would lead a caller to our export, and behind that is nothing.
+fn is_only_ours_after(name: &CStr, caller: usize) -> bool {
+    loader::symbol(libc::RTLD_NEXT, name).is_null()
+        && arch::is_ours(loader::global(name) as usize)
+        && Object::at(caller).is_some_and(|object| object.comes_before_us())
+}
+
+/// Not found; asked once more for the sake of dlerror's text.
+fn nothing(name: &CStr) -> Answer {
+    Answer { decided: 1, pointer: loader::symbol(libc::RTLD_NEXT, name) }
 }
 
 fn swapped(real: usize, api: u16) -> Answer {

@@ -61,19 +61,29 @@ pub fn own(name: &CStr) -> *mut c_void {
     symbol(libc::RTLD_DEFAULT, name)
 }
 
+/// What a name means in the global scope; null if nothing. Our own `RTLD_DEFAULT` begins with ourselves, since we are
+/// linked with `-Bsymbolic`.
+pub fn global(name: &CStr) -> *mut c_void {
+    Loaded::open(core::ptr::null()).map_or(core::ptr::null_mut(), |program| program.symbol(name))
+}
+
 /// A library that is loaded already, by soname or path; released when it goes.
 pub struct Loaded(*mut c_void);
 
 impl Loaded {
     /// `None` if it is not loaded.
     pub fn find(name: &CStr) -> Option<Self> {
+        Self::open(name.as_ptr())
+    }
+
+    /// By name, or the program itself, with the global scope, for null.
+    fn open(name: *const c_char) -> Option<Self> {
         let real = DLOPEN.load(Ordering::Acquire);
         if real == 0 {
             return None;
         }
         // SAFETY: the address is dlopen's; RTLD_NOLOAD loads nothing.
-        let handle =
-            unsafe { core::mem::transmute::<usize, Dlopen>(real)(name.as_ptr(), libc::RTLD_LAZY | libc::RTLD_NOLOAD) };
+        let handle = unsafe { core::mem::transmute::<usize, Dlopen>(real)(name, libc::RTLD_LAZY | libc::RTLD_NOLOAD) };
         if handle.is_null() { None } else { Some(Self(handle)) }
     }
 
@@ -108,6 +118,8 @@ struct LinkMap {
     address: usize,
     name: *const c_char,
     dynamic: *const Dynamic,
+    next: *const LinkMap,
+    previous: *const LinkMap,
 }
 
 /// `ElfW(Dyn)`.
@@ -156,6 +168,21 @@ impl Object {
         }
         // SAFETY: the loader's own string, alive while the object is loaded, and we were called from it.
         unsafe { CStr::from_ptr(self.path) }.to_bytes()
+    }
+
+    /// Whether it comes before us in the loader's list, as the program and libraries preloaded before us do.
+    pub fn comes_before_us(&self) -> bool {
+        let own = crate::interpose::dlsym as *const () as usize;
+        let Some(own) = Self::at(own) else { return false };
+        let mut map = own.map;
+        // Those before us were there before us and are not unloaded.
+        loop {
+            // SAFETY: a link map of the loader, or of one before it.
+            map = unsafe { (*map).previous };
+            if map.is_null() || map == self.map {
+                return !map.is_null();
+            }
+        }
     }
 
     fn entries(&self) -> impl Iterator<Item = (i64, usize)> + use<> {

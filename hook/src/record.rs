@@ -25,7 +25,7 @@ pub unsafe extern "C" fn leave(frame: &mut Frame, end: u64, thread: &mut Thread)
         let slot = &*frame.slot;
         let open = frame.open;
         let until = thread.quick_until;
-        if thread.generation != process::generation() || end >= until || open.is_null() {
+        if thread.generation != process::generation() || end >= until {
             return leave_slowly(frame, end, thread);
         }
         // From here on a signal handler that calls CUDA leaves the chunk alone, and must not have changed it since
@@ -114,6 +114,8 @@ unsafe fn leave_slowly(frame: &mut Frame, ticks: u64, thread: &mut Thread) {
     let end = if clock::by_ticks() { ticks } else { clock::now() };
     // SAFETY: slots are static.
     let slot = unsafe { &*frame.slot };
+    // The call site may have been known, and not the function.
+    slots::define_once(slot);
     let flags = slot.flags.load(Ordering::Relaxed);
     if flags & slots::ACTIONS != 0 && frame.result as u32 == 0 {
         // SAFETY: this call's frame.

@@ -78,6 +78,9 @@ const _: () = assert!(size_of::<Slot>() == 32);
 pub const API_AT: usize = core::mem::offset_of!(Slot, head) + 2;
 /// In place of the bytes of a record that always needs the slow way: more than a chunk has.
 pub const NEVER_QUICK: u32 = 1 << 30;
+/// In place of the bytes of arguments on the stack where they are not known: such a function can only be jumped to.
+/// The trampoline asks, since a call site that it knows may call any function through a pointer.
+pub const UNKNOWN_STACK: u16 = u16::MAX;
 /// The result is not a status.
 pub const RETURNS_OTHER: u8 = 1;
 /// After success, swap the function pointer that it found.
@@ -137,7 +140,7 @@ impl Slot {
         let Some(function) = FUNCTIONS.get(usize::from(api)) else { return };
         self.ops.store(function.ops.as_ptr() as usize, Ordering::Relaxed);
         self.ops_count.store(function.ops.len().min(255) as u8, Ordering::Relaxed);
-        self.stack_bytes.store(function.stack_bytes, Ordering::Relaxed);
+        self.stack_bytes.store(if function.known { function.stack_bytes } else { UNKNOWN_STACK }, Ordering::Relaxed);
         self.unknown.store(u8::from(!function.known), Ordering::Relaxed);
         let returns = if function.returns == Returns::Other { RETURNS_OTHER } else { 0 };
         let has_text = function.ops.iter().any(|op| matches!(op.access, Access::Text | Access::PointeeText));
@@ -145,8 +148,7 @@ impl Slot {
         self.shape.store(shape::of(function.ops), Ordering::Relaxed);
         let flags = returns | text | actions(function.name.as_bytes());
         self.flags.store(flags, Ordering::Relaxed);
-        let bytes = u32::from(function.extra).wrapping_add(1).wrapping_mul(SLOT_BYTES as u32);
-        self.record_bytes.store(if flags == 0 { bytes } else { NEVER_QUICK }, Ordering::Relaxed);
+        self.record_bytes.store(NEVER_QUICK, Ordering::Relaxed);
         self.set_head(function.extra, api);
     }
 }
@@ -198,6 +200,7 @@ fn pooled(real: usize, api: u16) -> Option<usize> {
                 slot.describe(api);
             } else {
                 slot.unknown.store(1, Ordering::Relaxed);
+                slot.stack_bytes.store(UNKNOWN_STACK, Ordering::Relaxed);
                 slot.set_head(0, api);
             }
             slot.real.store(real, Ordering::Release);
@@ -230,11 +233,18 @@ pub fn pool_slot(real: usize, api: u16) -> Option<usize> {
     pooled(real, api)
 }
 
-/// Describes the slot's function in this recording's file, if that has not been done.
+/// Describes the slot's function in this recording's file, if that has not been done. Only then are its calls recorded
+/// the quick way.
 pub fn define_once(slot: &Slot) {
     let generation = crate::process::generation() as u16;
-    if slot.described.swap(generation, Ordering::AcqRel) != generation {
-        crate::definitions::api(slot.api());
+    if slot.described.swap(generation, Ordering::AcqRel) == generation {
+        return;
+    }
+    if !crate::definitions::api(slot.api()) {
+        slot.described.store(0, Ordering::Release);
+    } else if slot.flags.load(Ordering::Relaxed) == 0 && slot.unknown.load(Ordering::Relaxed) == 0 {
+        let bytes = u32::from(slot.extra()).wrapping_add(1).wrapping_mul(SLOT_BYTES as u32);
+        slot.record_bytes.store(bytes, Ordering::Release);
     }
 }
 

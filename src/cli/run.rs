@@ -4,7 +4,7 @@ use std::ffi::OsString;
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::mpsc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use super::arguments::{Recording, Run, Screen};
 use super::child::Started;
@@ -13,6 +13,9 @@ use crate::launch::{self, Program, RunFolder, Streams};
 use crate::session::handle::{Child, Handle};
 use crate::session::Session;
 use crate::ui::{self, Outcome};
+
+/// How long a program is waited for without a word after the screens have gone.
+const SILENT: Duration = Duration::from_millis(500);
 
 /// Runs the program and shows it; the result is its status.
 ///
@@ -59,21 +62,27 @@ pub(super) fn explore(
         }
         Outcome::Quit | Outcome::Terminated => {}
     }
-    let status = wait(&session);
+    let status = wait(&session, pid);
     // Writes the names of call sites.
     drop(session);
     eprintln!("umtui: recorded in {}", folder.path().display());
     Ok(u8::try_from(status).unwrap_or(1))
 }
 
-/// Waits for the program, which has ended or been told to. One that takes its time is told again by Ctrl-c, which
-/// has its usual effect by now: it ends us, and the program runs on.
-fn wait(session: &Session) -> i32 {
+/// Waits for the program, which has ended or been told to. One that takes its time is left running by Ctrl-c, which
+/// has its usual effect by now: it ends us.
+fn wait(session: &Session, pid: u32) -> i32 {
+    let said_after = Instant::now() + SILENT;
+    let mut said = false;
     loop {
         match session.child() {
             Some(Child::Ended { status }) => return status,
             Some(Child::Running { .. }) => std::thread::sleep(Duration::from_millis(10)),
             None => return 0,
+        }
+        if !said && Instant::now() >= said_after {
+            said = true;
+            eprintln!("umtui: waiting for {pid} to end; Ctrl-c lets it run on");
         }
     }
 }

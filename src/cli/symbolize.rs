@@ -16,7 +16,7 @@ const ASKED_FOR: Duration = Duration::from_secs(3600);
 /// # Errors
 /// If the recording cannot be read or its folder not written.
 pub fn run(arguments: &Symbolize) -> anyhow::Result<u8> {
-    let mut loaded = Loaded::load_all(&[arguments.path.clone()])?;
+    let mut loaded = Loaded::load_all(std::slice::from_ref(&arguments.path))?;
     loaded.write_names(&arguments.path, ASKED_FOR)?;
     Ok(0)
 }

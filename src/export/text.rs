@@ -3,11 +3,9 @@
 
 use crate::trace::raw::RawCall;
 use crate::trace::results;
-use crate::trace::{
-    ApiId, Bytes, Call, CallFlags, OpenCall, Process, ProcessId, SiteId, State, Style, Trace, Track,
-};
-use std::collections::{BinaryHeap, HashMap, HashSet, VecDeque};
+use crate::trace::{ApiId, Bytes, Call, CallFlags, OpenCall, Process, ProcessId, SiteId, State, Style, Trace, Track};
 use std::cmp::Reverse;
+use std::collections::{BinaryHeap, HashMap, HashSet, VecDeque};
 use std::io::{self, Write};
 use std::sync::Arc;
 
@@ -120,14 +118,9 @@ fn definitions(trace: &Trace, labels: &Labels, out: &mut dyn Write) -> io::Resul
     Ok(())
 }
 
-fn process_lines(
-    trace: &Trace,
-    label: &str,
-    id: ProcessId,
-    process: &Process,
-    out: &mut dyn Write,
-) -> io::Result<()> {
-    let of_threads = trace.tracks.iter().filter(|track| track.process == id).fold(0u64, |sum, track| sum.saturating_add(track.lost));
+fn process_lines(trace: &Trace, label: &str, id: ProcessId, process: &Process, out: &mut dyn Write) -> io::Result<()> {
+    let of_threads =
+        trace.tracks.iter().filter(|track| track.process == id).fold(0u64, |sum, track| sum.saturating_add(track.lost));
     let (state, reason) = match process.state {
         State::Recording => ("recording", 0),
         State::Ended => ("ended", 0),
@@ -278,7 +271,8 @@ impl Lines<'_> {
 
     fn head(&mut self, track: &Track, start_ns: u64, api: ApiId) -> io::Result<()> {
         let time = start_ns.saturating_sub(self.start);
-        let name: String = self.trace.names.get(track.name).chars().map(|c| if c.is_ascii_graphic() { c } else { '_' }).collect();
+        let name: String =
+            self.trace.names.get(track.name).chars().map(|c| if c.is_ascii_graphic() { c } else { '_' }).collect();
         write!(
             self.out,
             "{}.{:09} {}/{} {} {}",
@@ -293,7 +287,8 @@ impl Lines<'_> {
 
     fn row(&mut self, track: &Track, row: usize) -> io::Result<()> {
         let (Some(call), Some(location)) = (track.call(row), track.location(row)) else { return Ok(()) };
-        let file = self.files.get(location.file as usize).ok_or_else(|| io::Error::other("the trace's file is not open"))?;
+        let file =
+            self.files.get(location.file as usize).ok_or_else(|| io::Error::other("the trace's file is not open"))?;
         let raw = RawCall::read(&**file, location)?;
         let Some(api) = self.trace.api(call.api) else { return Ok(()) };
         self.head(track, call.start_ns, call.api)?;
@@ -411,7 +406,7 @@ mod tests {
             let mut random = crate::parse::native::tests::made::Random(seed ^ edits as u64);
             for _ in 0..edits {
                 let at = 20 + random.below(text.len() as u64 - 20) as usize;
-                text[at] = random.next() as u8;
+                text[at] = random.draw() as u8;
             }
             text.truncate(text.len() - random.below(200) as usize);
             let imported = import(&text, "trace.log").unwrap();
@@ -422,7 +417,8 @@ mod tests {
 
     #[test]
     fn it_reads_like_strace() {
-        let wishes = Wishes { threads: 1, groups: 300, ticks_per_second: 1_000_000_000, sealed: true, hand_overs: false };
+        let wishes =
+            Wishes { threads: 1, groups: 300, ticks_per_second: 1_000_000_000, sealed: true, hand_overs: false };
         let (trace, files) = read(vec![(make(7, wishes).image, false)]);
         let mut text = Vec::new();
         write(&trace, &files, &mut text).unwrap();
@@ -435,7 +431,8 @@ mod tests {
     fn a_call_out_of_order_comes_back() {
         // Depths 1, 3, 0 in order of completion: the 3 is not nested in the 1. Then one whose outer call is open.
         use crate::parse::native::writer::{CallRecord, FileInfo, NativeWriter};
-        let mut writer = NativeWriter::new(std::io::Cursor::new(Vec::new()), FileInfo { pid: 9, ..FileInfo::default() }, 65536);
+        let mut writer =
+            NativeWriter::new(std::io::Cursor::new(Vec::new()), FileInfo { pid: 9, ..FileInfo::default() }, 65536);
         for (depth, start, duration) in [(1, 10, 5), (3, 16, 2), (0, 9, 20), (1, 40, 1)] {
             writer.call(1, &CallRecord { api: 3, start, duration, depth, ..CallRecord::default() }).unwrap();
         }

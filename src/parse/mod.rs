@@ -9,5 +9,5 @@ pub mod sniff;
 pub mod text;
 
 pub use error::ParseError;
-pub use open::open;
 pub use native::reader::{NativeReader, Progress};
+pub use open::open;

@@ -62,7 +62,10 @@ fn seen(first: &[u8]) -> String {
         return "JSON (a Chrome or PyTorch trace?) is not supported yet".to_owned();
     }
     let line: Vec<u8> = first.iter().copied().take(24).take_while(|&byte| byte != b'\n').collect();
-    format!("begins with \"{}\", which is no trace that umtui reads; record one with `umtui record`", line.escape_ascii())
+    format!(
+        "begins with \"{}\", which is no trace that umtui reads; record one with `umtui record`",
+        line.escape_ascii()
+    )
 }
 
 #[cfg(test)]

@@ -6,7 +6,7 @@ use std::io;
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::{Duration, Instant, SystemTime};
 
 use super::alive::{Boot, Life, believed};
 use crate::parse::sniff::{Format, sniff};
@@ -19,10 +19,13 @@ const EXTENSION: &str = "umt";
 const TURN: usize = 16 * 1024;
 /// Time between two looks into a run's folder, and at the processes.
 const LOOK: Duration = Duration::from_millis(200);
+/// Time between two glances at whether the folder has changed, and at files that are not ready: the first calls of a
+/// program are to be seen as soon as later ones.
+const GLANCE: Duration = Duration::from_millis(20);
 
 /// The files of a session.
 pub(super) struct Feed {
-    folders: Vec<PathBuf>,
+    folders: Vec<Folder>,
     /// Files that have been named or found.
     known: BTreeSet<PathBuf>,
     /// Those of them that have no header yet.
@@ -34,7 +37,15 @@ pub(super) struct Feed {
     failures: Vec<String>,
     boot: Boot,
     looked: Option<Instant>,
+    glanced: Option<Instant>,
     next: usize,
+}
+
+/// A run's folder.
+struct Folder {
+    path: PathBuf,
+    /// When something was last made in it. Not exact, and late over a network: a hint only.
+    changed: Option<SystemTime>,
 }
 
 /// A file that is being read.
@@ -75,12 +86,13 @@ impl Feed {
             failures: Vec::new(),
             boot: Boot::current(),
             looked: None,
+            glanced: None,
             next: 0,
         };
         for path in paths {
             let data = std::fs::metadata(path).map_err(|source| cannot_read(path, source))?;
             if data.is_dir() {
-                feed.folders.push(path.clone());
+                feed.folders.push(Folder { path: path.clone(), changed: None });
             } else if feed.known.insert(path.clone()) {
                 feed.waiting.push(path.clone());
             }
@@ -90,11 +102,16 @@ impl Feed {
 
     /// Looks for new files, and at the processes, if the last time is a while ago.
     pub(super) fn look(&mut self, trace: &mut Trace, now: Instant) {
-        if self.looked.is_some_and(|then| now.saturating_duration_since(then) < LOOK) {
+        let due = |then: Option<Instant>, pause| then.is_none_or(|then| now.saturating_duration_since(then) >= pause);
+        if !due(self.glanced, GLANCE) {
             return;
         }
-        self.looked = Some(now);
-        self.find();
+        self.glanced = Some(now);
+        let all = due(self.looked, LOOK);
+        let changed = self.folders.iter_mut().fold(false, |changed, folder| changed | folder.has_changed());
+        if all || changed {
+            self.find();
+        }
         for path in std::mem::take(&mut self.waiting) {
             match open(&path, trace) {
                 Ok(Opened::Native(reader)) => self.files.push(Open::new(*reader, false)),
@@ -106,15 +123,18 @@ impl Feed {
                 Err(error) => self.failures.push(error.to_string()),
             }
         }
-        for file in &mut self.files {
-            file.look(&self.boot, trace, now);
+        if all {
+            self.looked = Some(now);
+            for file in &mut self.files {
+                file.look(&self.boot, trace, now);
+            }
         }
     }
 
     fn find(&mut self) {
         for folder in &self.folders {
             // A folder that cannot be read now may be later; its files that are open stay.
-            let Ok(entries) = std::fs::read_dir(folder) else { continue };
+            let Ok(entries) = std::fs::read_dir(&folder.path) else { continue };
             let paths = entries.filter_map(Result::ok).map(|entry| entry.path());
             let traces = paths.filter(|path| path.extension().is_some_and(|extension| extension == EXTENSION));
             let mut fresh: Vec<PathBuf> = traces.filter(|path| !self.known.contains(path)).collect();
@@ -210,6 +230,14 @@ impl Feed {
     /// Files that were named or found and have no header yet.
     pub(super) fn waiting(&self) -> &[PathBuf] {
         &self.waiting
+    }
+}
+
+impl Folder {
+    /// Whether anything was made in it since the last time.
+    fn has_changed(&mut self) -> bool {
+        let changed = std::fs::metadata(&self.path).and_then(|data| data.modified()).ok();
+        std::mem::replace(&mut self.changed, changed) != changed
     }
 }
 

@@ -1,6 +1,7 @@
 //! A trace read to its end at once, for reports, exports and tests.
 
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use super::engine::{Engine, damage, describe};
@@ -11,7 +12,7 @@ use super::view::{Answer, View, ViewRequest};
 use crate::graph::{Cells, Grouping, Stats, TOP, Tree, What};
 use crate::parse::ParseError;
 use crate::symbols::{SIDE_FILE, Symbols};
-use crate::trace::{ApiId, ProcessId, Trace};
+use crate::trace::{ApiId, Bytes, ProcessId, Trace};
 
 /// Reading is told to stop after so long, and goes on at once.
 const BATCH: Duration = Duration::from_millis(100);
@@ -63,6 +64,13 @@ impl Loaded {
     #[must_use]
     pub fn trace(&self) -> &Trace {
         &self.engine.model.trace
+    }
+
+    /// Where the raw records of each file of the trace lie, in the order of [`Trace::files`].
+    #[must_use]
+    pub fn bytes(&self) -> Vec<Arc<dyn Bytes>> {
+        let files = self.engine.feed.bytes(&self.engine.model.trace);
+        files.into_iter().map(|bytes| bytes.unwrap_or_else(|| Arc::new(Vec::new()))).collect()
     }
 
     /// The call tree.

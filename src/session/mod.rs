@@ -18,6 +18,7 @@ mod feed;
 mod labels;
 mod loaded;
 mod matches;
+mod metrics;
 mod model;
 mod order;
 mod output;

@@ -10,6 +10,7 @@ use std::time::{Duration, Instant};
 use super::child::ChildControl;
 use super::engine::Engine;
 use super::handle::{Answers, Child, Handle};
+use super::metrics::Metrics;
 use super::view::{Phase, ViewRequest};
 use crate::parse::ParseError;
 use crate::symbols::{SIDE_FILE, Symbols};
@@ -60,8 +61,16 @@ impl Session {
         let engine = Engine::new(paths, child, symbols)?;
         let shared = Arc::new(Shared { child: Mutex::new(engine.child_state()), ..Shared::default() });
         let (orders, received) = channel();
-        let thread =
-            Worker { engine, shared: shared.clone(), orders: received, answers, side_file, last: None, again: None };
+        let thread = Worker {
+            engine,
+            shared: shared.clone(),
+            orders: received,
+            answers,
+            side_file,
+            last: None,
+            again: None,
+            metrics: Metrics::from_environment(),
+        };
         let thread = std::thread::Builder::new().name("session".into()).spawn(move || thread.run())?;
         Ok(Self { shared, orders, thread: Some(thread) })
     }
@@ -128,12 +137,16 @@ struct Worker {
     last: Option<(ViewRequest, u64, bool)>,
     /// When that may be answered again.
     again: Option<Instant>,
+    metrics: Option<Metrics>,
 }
 
 impl Worker {
     fn run(mut self) {
         loop {
             let more = self.engine.step(Instant::now() + BATCH);
+            if let Some(metrics) = &mut self.metrics {
+                metrics.read(&self.engine.model.trace);
+            }
             *lock(&self.shared.child) = self.engine.child_state();
             let request = lock(&self.shared.request).take();
             if let Some(request) = request {
@@ -149,6 +162,9 @@ impl Worker {
             }
         }
         self.keep_names_now();
+        if let Some(metrics) = self.metrics.take() {
+            metrics.finish();
+        }
     }
 
     fn pause(&self) -> Option<Duration> {
@@ -187,6 +203,9 @@ impl Worker {
         self.again = Some(Instant::now() + AGAIN);
         self.last = Some((request, answer.epoch, complete));
         (self.answers)(answer);
+        if let Some(metrics) = &mut self.metrics {
+            metrics.answered(&self.engine.model.trace);
+        }
     }
 
     /// A live screen asks again by itself. What comes late to an ended trace (names, events still looked for) is told

@@ -58,10 +58,14 @@ impl CallFlags {
 
     /// From the flags of a record and its status.
     #[must_use]
+    #[inline]
     pub const fn of_record(flags: u8, status: u32) -> Self {
         let known = flags & !record::FLAG_LONG;
+        if status == 0 {
+            return Self(known);
+        }
         let is_status = flags & (record::FLAG_NOT_STATUS | record::FLAG_ENTRY) == 0;
-        Self(known | (is_status && status != 0 && status != Self::NOT_READY) as u8)
+        Self(known | (is_status && status != Self::NOT_READY) as u8)
     }
 
     /// Whether all of `other` are set.

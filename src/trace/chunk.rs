@@ -71,6 +71,8 @@ impl Summary {
 pub struct Batch {
     pub(super) len: usize,
     pub(super) offset: u64,
+    /// Where the record after the last one would lie.
+    end_offset: u64,
     pub(super) start: [u64; BATCH],
     pub(super) duration: [u64; BATCH],
     api: [u16; BATCH],
@@ -87,6 +89,7 @@ impl Default for Batch {
         Self {
             len: 0,
             offset: 0,
+            end_offset: 0,
             start: [0; BATCH],
             duration: [0; BATCH],
             api: [0; BATCH],
@@ -126,6 +129,7 @@ impl Batch {
             self.offset = offset;
         }
         self.len = row + 1;
+        self.end_offset = offset.saturating_add(48 * (1 + u64::from(call.extra)));
         self.start[row] = call.start_ns;
         self.duration[row] = call.duration_ns;
         self.api[row] = call.api.0;
@@ -350,25 +354,27 @@ impl Chunk {
     /// Appends a whole batch if it fits and no duration is long; whether it was appended.
     pub(super) fn append(&mut self, batch: &Batch) -> bool {
         let rows = batch.len.min(BATCH);
-        let (Some(starts), Some(durations)) = (batch.start.get(..rows), batch.duration.get(..rows)) else { return false };
-        let (mut first, mut last, mut longest, mut end) = (u64::MAX, 0, 0, 0);
-        for (&start, &duration) in starts.iter().zip(durations) {
-            first = first.min(start);
-            last = last.max(start);
-            longest = longest.max(duration);
-            end = end.max(start.saturating_add(duration));
-        }
+        let (Some(starts), Some(durations)) = (batch.start.get(..rows), batch.duration.get(..rows)) else {
+            return false;
+        };
         let begun = self.api.len();
-        if rows == 0 || begun + rows > ROWS || longest >= u64::from(LONG) {
+        if rows == 0 || begun + rows > ROWS {
             return false;
         }
         let base = if begun == 0 { starts.first().copied().unwrap_or(0) } else { self.base_ns };
-        let fits = |start: u64| start.wrapping_sub(base).wrapping_add(BIAS) < BIAS * 2;
-        if !fits(first) || !fits(last) {
+        let packed = |start: &u64| start.wrapping_sub(base).wrapping_add(BIAS);
+        // Bits that are set in any of them: cheaper than the largest, and enough to tell that all fit.
+        let starts_bits = starts.iter().fold(0, |bits, start| bits | packed(start));
+        let durations_bits = durations.iter().fold(0, |bits, duration| bits | duration);
+        if starts_bits >= BIAS * 2 || durations_bits >= u64::from(LONG) {
             return false;
         }
+        let (mut first, mut end) = (u64::MAX, 0);
+        for (&start, &duration) in starts.iter().zip(durations) {
+            first = first.min(start);
+            end = end.max(start.saturating_add(duration));
+        }
         self.base_ns = base;
-        let packed = |start: &u64| start.wrapping_sub(base).wrapping_add(BIAS);
         self.start_low.extend(starts.iter().map(|start| packed(start) as u32));
         self.start_high.extend(starts.iter().map(|start| (packed(start) >> 32) as u16));
         self.duration.extend(durations.iter().map(|&duration| duration as u32));
@@ -384,13 +390,15 @@ impl Chunk {
             self.mark_rows.push(begun as u32);
             self.mark_offsets.push(batch.offset);
         }
-        let extra: u64 = batch.extra.iter().take(rows).map(|&extra| u64::from(extra)).sum();
-        self.next_offset = batch.offset.saturating_add(48 * (rows as u64 + extra));
+        self.next_offset = batch.end_offset;
         self.summary.count += rows;
-        self.summary.failed += batch.flags.iter().take(rows).filter(|&&flags| CallFlags(flags).failed()).count();
+        // At most 128 rows, so their number fits a byte and the sum is one of bytes.
+        let failed =
+            batch.flags.get(..rows).unwrap_or(&[]).iter().fold(0u8, |sum, flags| sum + (flags & CallFlags::FAILED.0));
+        self.summary.failed += usize::from(failed);
         self.summary.min_start_ns = self.summary.min_start_ns.min(first);
         self.summary.max_end_ns = self.summary.max_end_ns.max(end);
-        for &api in batch.api.iter().take(rows) {
+        for &api in batch.api.get(..rows).unwrap_or(&[]) {
             self.summary.add_api(ApiId(api));
         }
         true

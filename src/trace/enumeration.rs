@@ -226,13 +226,14 @@ pub fn flags(api: &str, role: &str, bits: u32) -> Option<String> {
             &[(1, "Global"), (2, "Host"), (4, "Single")]
         }
         "cudaHostAlloc" | "cuMemHostAlloc" => &[(1, "Portable"), (2, "Mapped"), (4, "WriteCombined")],
-        "cudaHostRegister" | "cuMemHostRegister" => {
-            &[(1, "Portable"), (2, "Mapped"), (4, "IoMemory"), (8, "ReadOnly")]
+        "cudaHostRegister" | "cuMemHostRegister" => &[(1, "Portable"), (2, "Mapped"), (4, "IoMemory"), (8, "ReadOnly")],
+        "cudaStreamCreateWithFlags"
+        | "cudaStreamCreateWithPriority"
+        | "cuStreamCreate"
+        | "cuStreamCreateWithPriority" => &[(1, "NonBlocking")],
+        "cudaEventCreateWithFlags" | "cuEventCreate" => {
+            &[(1, "BlockingSync"), (2, "DisableTiming"), (4, "Interprocess")]
         }
-        "cudaStreamCreateWithFlags" | "cudaStreamCreateWithPriority" | "cuStreamCreate" | "cuStreamCreateWithPriority" => {
-            &[(1, "NonBlocking")]
-        }
-        "cudaEventCreateWithFlags" | "cuEventCreate" => &[(1, "BlockingSync"), (2, "DisableTiming"), (4, "Interprocess")],
         _ => return None,
     };
     if bits == 0 {

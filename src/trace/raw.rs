@@ -116,12 +116,14 @@ impl RawCall {
                 (ArgKind::Text, Value::Number(id)) => out.push_str(&string(trace, process, id as u32, style)),
                 _ => out.push_str(&print(argument.kind, value, style, name, &argument.role)),
             }
-            if style == Style::Short && Some(argument.at) == api.semantics.function_at
+            if style == Style::Short
+                && Some(argument.at) == api.semantics.function_at
                 && let Value::Number(handle) = value
-                    && let Some(&kernel) = trace.kernels.get(&(process, handle)) {
-                        out.push(' ');
-                        out.push_str(trace.names.get(kernel));
-                    }
+                && let Some(&kernel) = trace.kernels.get(&(process, handle))
+            {
+                out.push(' ');
+                out.push_str(trace.names.get(kernel));
+            }
         }
         out
     }

@@ -119,7 +119,8 @@ impl Streams {
     pub fn created(&mut self, process: ProcessId, handle: u64, start: u64, end: u64, device: u8) {
         let lives = &mut self.handles.entry((process, handle)).or_default().lives;
         let at = lives.partition_point(|life| life.from <= end);
-        let inner = at.checked_sub(1).and_then(|at| lives.get_mut(at)).filter(|life| life.from >= start && life.from > 0);
+        let inner =
+            at.checked_sub(1).and_then(|at| lives.get_mut(at)).filter(|life| life.from >= start && life.from > 0);
         if let Some(life) = inner {
             if life.device == super::NO_DEVICE {
                 life.device = device;

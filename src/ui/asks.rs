@@ -6,8 +6,8 @@ use super::root::{Display, Root};
 use super::screens::ScreenId;
 use crate::session::view::{Answer, Phase, View, ViewRequest};
 
-/// Time between an answer and the next question while the trace grows.
-const LIVE: Duration = Duration::from_millis(250);
+/// Time between an answer and the next question while the trace grows: what has happened is shown within 200 ms.
+const LIVE: Duration = Duration::from_millis(150);
 /// The same while the trace is being opened.
 const OPENING: Duration = Duration::from_millis(100);
 /// The same while the display is held: only the count of what goes on behind it changes.
@@ -114,7 +114,7 @@ mod tests {
         // Nothing is asked twice while the answer is awaited, however long the reader takes over it.
         assert_eq!(asks.question(&root, start + Duration::from_secs(4)), None);
         assert!(asks.answer(&mut root, answer(1, Phase::Live, 1), start));
-        assert_eq!(asks.question(&root, start + Duration::from_millis(200)), None);
+        assert_eq!(asks.question(&root, start + Duration::from_millis(100)), None);
         assert_eq!(asks.question(&root, start + LIVE).map(|q| q.id), Some(2));
         // The same again changes nothing, so nothing is drawn.
         assert!(!asks.answer(&mut root, answer(2, Phase::Live, 1), start));

@@ -33,7 +33,7 @@ make_one() {
     source=$2
     shift 2
     fresh=yes
-    for input in "$src/$source" "$src/cuda_min.h" "$src/loader.h" "$src/build.sh"; do
+    for input in "$src/$source" "$src/cuda_min.h" "$src/loader.h" "$src/fake.h" "$src/build.sh"; do
         [ "$target" -nt "$input" ] || fresh=no
     done
     # The libraries too: references carry their symbol versions.
@@ -69,13 +69,17 @@ shared="-shared -fPIC"
     make_one "$out/sub/libprivate.so" libprivate.c $shared $runtime13
     make_one "$out/libforeign.so" libforeign.c $shared
     make_one "$out/libexit.so" libexit.c $shared $runtime13
+    make_one "$out/liboracle.so" liboracle.c $shared -ldl
+    make_one "$out/libsecond.so" libsecond.c $shared -ldl
+    mkdir -p "$out/fake"
+    make_one "$out/fake/libcuda.so.1" libfake.c $shared -Wl,-soname,libcuda.so.1
     wait
 
-    for name in linked rtld_default threads fork errors structs nested die longjmp counter; do
+    for name in linked rtld_default threads fork errors structs nested die longjmp counter exec spawn nothing; do
         make_one "$out/$name" $name.c $runtime13 -ldl -lpthread
     done
     make_one "$out/linked_driver" linked_driver.c $driver
-    for name in dlopen_local dlopen_global absolute getproc; do
+    for name in dlopen_local dlopen_global absolute getproc reload dlerror; do
         make_one "$out/$name" $name.c -ldl
     done
     make_one "$out/static_cudart" static_cudart.c "$lib/libumsim_cudart_static.a" -ldl -lpthread -lm -lgcc_s
@@ -86,6 +90,10 @@ shared="-shared -fPIC"
     make_one "$out/foreign" foreign.c $beside $runtime13 -ldl
     # The forwarding library comes before the tool, and both before the runtime, as with an OpenMP runtime and its tool.
     make_one "$out/rtld_next" rtld_next.c -Wl,--no-as-needed "$out/libnext.so" "$out/libtool.so" $beside $runtime13 -ldl
+    # These find the driver of libfake.c with LD_LIBRARY_PATH=OUT_DIR/fake.
+    for name in sigalrm leaving limits loop onesite; do
+        make_one "$out/$name" $name.c -fexceptions -L"$out/fake" -l:libcuda.so.1 -lpthread -ldl
+    done
     make_one "$out/exit_order" exit_order.c "$out/libexit.so" $beside $runtime13
     wait
 }

@@ -1,4 +1,4 @@
-/* Ends in one of several ways in the midst of work: segv, abort, _exit, kill9, or blocked N (sits in a call for N seconds). */
+/* Ends in one of several ways in the midst of work: segv, abort, _exit, quick_exit, kill9, or blocked N (sits in a call for N seconds). */
 #include "cuda_min.h"
 #include <signal.h>
 #include <stdlib.h>
@@ -18,6 +18,7 @@ int main(int argc, char **argv) {
     if (!strcmp(how, "segv")) *(volatile int *)16 = 1;
     if (!strcmp(how, "abort")) abort();
     if (!strcmp(how, "_exit")) _exit(7);
+    if (!strcmp(how, "quick_exit")) quick_exit(8);
     if (!strcmp(how, "kill9")) kill(getpid(), SIGKILL);
     if (!strcmp(how, "blocked")) {
         unsigned seconds = argc > 2 ? (unsigned)atoi(argv[2]) : 1;
@@ -26,6 +27,6 @@ int main(int argc, char **argv) {
         SHOW(cudaDeviceSynchronize());
         return 0;
     }
-    printf("usage: die segv|abort|_exit|kill9|blocked [SECONDS]\n");
+    printf("usage: die segv|abort|_exit|quick_exit|kill9|blocked [SECONDS]\n");
     return 2;
 }

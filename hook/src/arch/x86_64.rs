@@ -13,7 +13,7 @@ use core::sync::atomic::{AtomicPtr, Ordering};
 use umtui_wire::chunk::OpenCall;
 
 use crate::record::leave;
-use crate::slots::{API_AT, EXPORTED, POOL, SLOTS, Slot};
+use crate::slots::{API_AT, EXPORTED, POOL, SLOTS, Slot, UNKNOWN_STACK};
 use crate::thread::Thread;
 use crate::{clock, enter, process, sites};
 
@@ -169,6 +169,8 @@ macro_rules! trampoline {
             // Arguments on the stack: a copy of as many bytes as the function takes, kept aligned.
             "15:",
             "movzx ecx, word ptr [r11 + {stack}]",
+            "cmp ecx, {unknown}",
+            "je 17f",
             "lea edx, [rcx + 8]",
             "and edx, -16",
             "sub rsp, rdx",
@@ -179,6 +181,13 @@ macro_rules! trampoline {
             "dec ecx",
             "jnz 16b",
             "jmp 13b",
+            // How many there are is not known: off the desk again, to be jumped to.
+            "17:",
+            "mov rcx, [rbp - 72]",
+            "mov qword ptr [rcx], 0",
+            "mov r10, qword ptr [rip + umtui_thread@gottpoff]",
+            "add r10, qword ptr fs:[0]",
+            "mov [r10 + {open}], rcx",
             // Something is not ready: all registers are kept, and enter() sees to it.
             "20:",
             "sub rsp, 128",
@@ -237,6 +246,7 @@ macro_rules! trampoline {
             start = const offset_of!(OpenCall, start),
             api = const API_AT,
             stack = const offset_of!(Slot, stack_bytes),
+            unknown = const UNKNOWN_STACK,
             leave = sym leave,
             enter = sym enter::enter,
         );

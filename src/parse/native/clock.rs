@@ -14,13 +14,21 @@ pub struct Reading {
 pub struct Clock {
     rate: Rate,
     offset_ns: i64,
+    /// The rate's factor: `ns = ticks * factor >> 32`.
+    factor: u64,
+    /// Spans below this many ticks can be multiplied in 64 bits.
+    short: u64,
 }
 
 impl Clock {
     /// With this rate, and this much to add to the host's MONOTONIC time.
     #[must_use]
     pub const fn new(ticks_per_second: u64, offset_ns: i64) -> Self {
-        Self { rate: Rate::new(ticks_per_second), offset_ns }
+        let rate = Rate::new(ticks_per_second);
+        let factor = rate.ns(1 << 32);
+        // 2^31 * 2^33 is the most that fits; a clock of less than 500 MHz has a larger factor.
+        let short = if factor < 1 << 33 { 1 << 31 } else { 0 };
+        Self { rate, offset_ns, factor, short }
     }
 
     /// Places a reading.
@@ -34,9 +42,9 @@ impl Clock {
     #[inline]
     pub const fn ns(&self, by: Reading, ticks: u64) -> u64 {
         if ticks >= by.ticks {
-            by.ns.saturating_add(self.rate.ns(ticks - by.ticks))
+            by.ns.saturating_add(self.span(ticks - by.ticks))
         } else {
-            by.ns.saturating_sub(self.rate.ns(by.ticks - ticks))
+            by.ns.saturating_sub(self.span(by.ticks - ticks))
         }
     }
 
@@ -44,7 +52,7 @@ impl Clock {
     #[must_use]
     #[inline]
     pub const fn span(&self, ticks: u64) -> u64 {
-        self.rate.ns(ticks)
+        if ticks < self.short { (ticks * self.factor) >> 32 } else { self.rate.ns(ticks) }
     }
 
     /// Whether two readings agree to within a second.
@@ -64,6 +72,16 @@ pub fn offset_ns(start: &ClockTriple, axis: i128) -> i64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn short_and_long_spans_agree_with_the_rate() {
+        for hz in [0, 1, 1000, 499_999_999, 500_000_001, 1_000_000_000, 2_100_000_001, u64::MAX] {
+            let (clock, rate) = (Clock::new(hz, 0), Rate::new(hz));
+            for ticks in [0, 1, 77, 1 << 20, (1 << 31) - 1, 1 << 31, 1 << 40, u64::MAX] {
+                assert_eq!(clock.span(ticks), rate.ns(ticks), "{hz} {ticks}");
+            }
+        }
+    }
 
     #[test]
     fn ticks_before_and_after_a_reading() {

@@ -88,9 +88,8 @@ fn drop_ended(entries: &mut Vec<Entry>, track: &Track, bytes: &dyn Bytes) {
             return;
         }
         entries.retain(|Entry { call, ticks }| {
-            let alike = call.api == ended.api
-                && call.depth == ended.depth
-                && call.start_ns.abs_diff(ended.start_ns) < NEAR_NS;
+            let alike =
+                call.api == ended.api && call.depth == ended.depth && call.start_ns.abs_diff(ended.start_ns) < NEAR_NS;
             let record = track.location(row).filter(|_| alike);
             let record = record.and_then(|location| RawCall::read(bytes, location).ok());
             record.is_none_or(|record| record.start_ticks() != *ticks)

@@ -26,7 +26,8 @@ pub fn read(bytes: &dyn Bytes, file: &str) -> Result<Box<FileHeader>, ParseError
     if magic != MAGIC {
         return Err(format("byte 0: not a umtui trace; `umtui open` tells what it is".to_owned()));
     }
-    let header = FileHeader::read_from_bytes(&page).map_err(|_| format("byte 0: the header is cut short".to_owned()))?;
+    let header =
+        FileHeader::read_from_bytes(&page).map_err(|_| format("byte 0: the header is cut short".to_owned()))?;
     if header.endian != ENDIAN_MARK {
         return Err(format("byte 16: recorded in another byte order; open it on such a machine".to_owned()));
     }

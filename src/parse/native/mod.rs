@@ -6,11 +6,15 @@
 
 pub mod clock;
 pub mod decode;
+pub mod define;
 pub mod definitions;
 pub mod desks;
+pub mod discover;
+pub mod file;
 pub mod header;
 pub mod piece;
 pub mod reader;
+pub mod records;
 pub mod scan;
 pub mod signature;
 pub mod writer;

@@ -1,33 +1,26 @@
 //! Reads one file, as far as it has been written, again and again.
 
 use super::clock::{Clock, offset_ns};
-use super::decode::{File, Hot, Stop};
-use super::definitions::{self, Definition};
+use super::decode::Stop;
+use super::file::File;
 use super::header;
-use super::piece::{Holds, Piece, Stall, bytes_of, committed, header_at};
+use super::piece::{Piece, Stall, bytes_of};
 use super::scan::Scan;
 use crate::parse::ParseError;
-use crate::trace::{Bytes, Module, NameId, Process, ProcessId, Semantics, Signature, State, Trace};
-use rustc_hash::FxHashMap;
+use crate::trace::{Bytes, Process, ProcessId, State, Trace};
+use rustc_hash::{FxHashMap, FxHashSet};
 use std::collections::BTreeSet;
 use std::io;
 use std::sync::Arc;
 use umtui_wire::checksum;
-use umtui_wire::chunk::HEADER_BYTES;
 use umtui_wire::header::{CHUNK_UNIT, FileHeader};
-use umtui_wire::record::{Head, SLOT_BYTES, Slot};
+use umtui_wire::record::{SLOT_BYTES, Slot};
 use zerocopy::IntoBytes;
 
 /// Slots read at a time for decoding; more than the longest record has.
 const BLOCK: u32 = 1024;
-/// Places looked at for chunks in one poll.
-const STEPS: usize = 4096;
-/// Chunks known but not begun: the reader does not look for more.
-const AHEAD: usize = 512;
 /// Bytes scanned before it is decoding's turn.
 const SCAN_BYTES: usize = 1 << 20;
-/// Places without a chunk that are looked at again while the file is being written.
-const HOLES: usize = 512;
 /// Slots kept between scanning and decoding, all chunks together: 8 MiB.
 const KEPT_SLOTS: usize = (8 << 20) / SLOT_BYTES;
 /// Chunks whose opening is compared to find how far decoding may go: threads open them nearly in order.
@@ -46,19 +39,21 @@ pub struct Progress {
 pub struct NativeReader {
     pub(super) bytes: Arc<dyn Bytes>,
     name: String,
-    header: Box<FileHeader>,
-    gone: bool,
+    pub(super) header: Box<FileHeader>,
+    pub(super) gone: bool,
     pub(super) file: File,
     scan: Scan,
     pub(super) pieces: Vec<Piece>,
-    next: u64,
-    holes: BTreeSet<u64>,
-    in_gap: bool,
-    length: u64,
+    pub(super) next: u64,
+    pub(super) holes: BTreeSet<u64>,
+    pub(super) in_gap: bool,
+    pub(super) length: u64,
     lost_told: u64,
     end_told: bool,
-    strings: FxHashMap<u32, Vec<u8>>,
-    kernel_ticks: FxHashMap<u64, u64>,
+    pub(super) strings: FxHashMap<u32, Vec<u8>>,
+    pub(super) kernel_ticks: FxHashMap<u64, u64>,
+    /// Threads that have calls in a chunk which have to wait: so have those in their later chunks.
+    waiting: FxHashSet<u32>,
     scratch: Vec<Slot>,
     spare: Vec<Vec<Slot>>,
     kept: usize,
@@ -77,7 +72,8 @@ impl NativeReader {
         let clock = Clock::new(header.ticks_per_second, process.axis_offset_ns);
         process.start_ns = clock.ns(clock.reading(&header.start), header.start.ticks);
         process.last_ns = process.start_ns;
-        let too_many = || ParseError::Format { file: name.to_owned(), what: "one process too many; open fewer".to_owned() };
+        let too_many =
+            || ParseError::Format { file: name.to_owned(), what: "one process too many; open fewer".to_owned() };
         let id = trace.add_process(process).ok_or_else(too_many)?;
         trace.add_file(name);
         trace.evidence.add(1);
@@ -97,6 +93,7 @@ impl NativeReader {
             end_told: false,
             strings: FxHashMap::default(),
             kernel_ticks: FxHashMap::default(),
+            waiting: FxHashSet::default(),
             scratch: Vec::new(),
             spare: Vec::new(),
             kept: 0,
@@ -184,9 +181,10 @@ impl NativeReader {
         let count = self.bytes.read_at(0, &mut page).map_err(|error| self.io(0, error))?;
         if count == page.len()
             && let Ok(fresh) = <FileHeader as zerocopy::FromBytes>::read_from_bytes(&page)
-                && fresh.magic == self.header.magic {
-                    *self.header = fresh;
-                }
+            && fresh.magic == self.header.magic
+        {
+            *self.header = fresh;
+        }
         let state = header::state(&self.header, self.gone);
         let last = self.file.clock.reading(&self.header.last);
         let last = if self.header.last_sequence.is_multiple_of(2) && self.header.last.ticks != 0 {
@@ -205,89 +203,6 @@ impl NativeReader {
         Ok(())
     }
 
-    /// Finds chunks; whether it stopped before the end of the file. `late`: after the moment that decoding goes up to.
-    fn discover(&mut self, trace: &mut Trace, late: bool) -> Result<bool, ParseError> {
-        self.length = self.length.max(self.bytes.len().map_err(|error| self.io(0, error))?);
-        for hole in self.holes.clone() {
-            self.try_chunk(hole, late)?;
-        }
-        if header::state(&self.header, self.gone) != State::Recording {
-            self.holes.clear();
-        }
-        let mut ahead = self.pieces.iter().filter(|piece| !piece.begun && piece.events()).count();
-        for _ in 0..STEPS {
-            if self.next.saturating_add(HEADER_BYTES as u64) > self.length {
-                return Ok(false);
-            }
-            if ahead >= AHEAD {
-                break;
-            }
-            let at = self.next;
-            match self.try_chunk(at, late)? {
-                Found::Chunk(bytes) => {
-                    self.in_gap = false;
-                    ahead += 1;
-                    self.next = at.saturating_add(bytes);
-                }
-                Found::Nothing => {
-                    self.in_gap = false;
-                    let recording = header::state(&self.header, self.gone) == State::Recording;
-                    if recording && self.holes.len() < HOLES {
-                        self.holes.insert(at);
-                    }
-                    self.next = at.saturating_add(CHUNK_UNIT);
-                }
-                Found::Odd => {
-                    if !self.in_gap {
-                        self.in_gap = true;
-                        trace.add_damage(self.file.file, at, "no chunk begins here, though one should; skipped to the next");
-                    }
-                    self.next = at.saturating_add(CHUNK_UNIT);
-                }
-            }
-        }
-        Ok(true)
-    }
-
-    fn try_chunk(&mut self, at: u64, late: bool) -> Result<Found, ParseError> {
-        let mut bytes = [0; HEADER_BYTES];
-        let count = self.bytes.read_at(at, &mut bytes).map_err(|error| self.io(at, error))?;
-        let Some(header) = bytes.get(..count).and_then(|bytes| header_at(bytes, at)) else {
-            let nothing = bytes.iter().take(4).all(|&byte| byte == 0);
-            return Ok(if nothing { Found::Nothing } else { Found::Odd });
-        };
-        let length = u64::from(header.bytes);
-        let covered: Vec<u64> = self.holes.range(at..at.saturating_add(length)).copied().collect();
-        for hole in covered {
-            self.holes.remove(&hole);
-        }
-        let place = self.pieces.partition_point(|piece| piece.offset < at);
-        self.pieces.insert(place, Piece::new(&header, late));
-        Ok(Found::Chunk(length))
-    }
-
-    /// Takes what is committed now: for scanning and definitions if `later`, else for decoding. The newest chunks are
-    /// read first, so that whatever a thread wrote before is there as well.
-    fn snapshot(&mut self, later: bool) -> Result<(), ParseError> {
-        for index in (0..self.pieces.len()).rev() {
-            let live = |piece: &&mut Piece| !piece.sealed && piece.holds != Holds::Desks;
-            let Some(piece) = self.pieces.get_mut(index).filter(live) else { continue };
-            let mut bytes = [0; HEADER_BYTES];
-            let offset = piece.offset;
-            let count = match self.bytes.read_at(offset, &mut bytes) {
-                Ok(count) => count,
-                Err(error) => return Err(self.io(offset, error)),
-            };
-            let Some(header) = bytes.get(..count).and_then(|bytes| header_at(bytes, offset)) else { continue };
-            if later && piece.events() {
-                piece.scannable = piece.scannable.max(committed(&header));
-            } else {
-                piece.refresh(&header);
-            }
-        }
-        Ok(())
-    }
-
     /// Up to which ticks calls may be decoded.
     fn horizon(&self, more: bool) -> u64 {
         let waiting = self.pieces.iter().filter(|piece| !piece.begun && piece.events()).take(NEAR);
@@ -299,7 +214,13 @@ impl NativeReader {
     }
 
     /// Reads slots `from..upto` of a piece into `into`; fewer if the file ends before.
-    fn read_slots(&mut self, index: usize, from: u32, upto: u32, mut into: Vec<Slot>) -> Result<Vec<Slot>, ParseError> {
+    pub(super) fn read_slots(
+        &mut self,
+        index: usize,
+        from: u32,
+        upto: u32,
+        mut into: Vec<Slot>,
+    ) -> Result<Vec<Slot>, ParseError> {
         let Some(piece) = self.pieces.get(index) else { return Ok(Vec::new()) };
         let offset = piece.slot_offset(from);
         into.resize(upto.saturating_sub(from) as usize, [0; 6]);
@@ -324,7 +245,9 @@ impl NativeReader {
         let mut bytes = 0;
         let mut any = false;
         for index in 0..self.pieces.len() {
-            let Some(piece) = self.pieces.get_mut(index).filter(|piece| !piece.begun && piece.events()) else { continue };
+            let Some(piece) = self.pieces.get_mut(index).filter(|piece| !piece.begun && piece.events()) else {
+                continue;
+            };
             piece.begun = true;
             bytes += piece.scannable as usize * SLOT_BYTES;
             any = true;
@@ -337,7 +260,9 @@ impl NativeReader {
     }
 
     fn scan(&mut self, index: usize, trace: &mut Trace) -> Result<(), ParseError> {
-        let Some((from, upto)) = self.pieces.get(index).map(|piece| (piece.scanned, piece.scannable)) else { return Ok(()) };
+        let Some((from, upto)) = self.pieces.get(index).map(|piece| (piece.scanned, piece.scannable)) else {
+            return Ok(());
+        };
         let scratch = std::mem::take(&mut self.scratch);
         let slots = self.read_slots(index, from, upto, scratch)?;
         if let Some(piece) = self.pieces.get_mut(index) {
@@ -379,19 +304,26 @@ impl NativeReader {
         loop {
             // The thread that goes on in a chunk may have later chunks of its own: those wait.
             let mut limit = horizon;
+            self.waiting.clear();
             for index in 0..self.pieces.len() {
-                let Some(piece) = self.pieces.get(index).filter(|piece| piece.begun && piece.events()) else { continue };
+                let Some(piece) = self.pieces.get(index).filter(|piece| piece.begun && piece.events()) else {
+                    continue;
+                };
                 let stalled = match piece.stall {
                     Stall::No => false,
                     Stall::Until(ticks) => ticks > limit,
                     Stall::HandOver { .. } => true,
                 };
-                let due = !stalled && piece.decoded < piece.committed;
+                let due = !stalled && piece.decoded < piece.committed && !self.waiting.contains(&piece.thread);
                 if due && self.decode_piece(index, trace, limit, left)? {
                     return Ok(true);
                 }
-                if let Some(Stall::HandOver { ticks, .. }) = self.pieces.get(index).map(|piece| piece.stall) {
-                    limit = limit.min(ticks);
+                match self.pieces.get(index).map(|piece| (piece.stall, piece.thread)) {
+                    Some((Stall::HandOver { ticks, .. }, _)) => limit = limit.min(ticks),
+                    Some((Stall::Until(_), thread)) => {
+                        self.waiting.insert(thread);
+                    }
+                    _ => {}
                 }
             }
             // Where several chunks change hands, the earliest goes on first: a thread may have written to several.
@@ -448,114 +380,11 @@ impl NativeReader {
         }
     }
 
-    fn read_definitions(&mut self, trace: &mut Trace) -> Result<(), ParseError> {
-        for index in 0..self.pieces.len() {
-            let due = |piece: &&Piece| piece.holds == Holds::Definitions && piece.decoded < piece.committed;
-            let Some(piece) = self.pieces.get(index).filter(due) else { continue };
-            let (from, upto) = (piece.decoded, piece.committed);
-            let slots = self.read_slots(index, from, upto, Vec::new())?;
-            let Some(piece) = self.pieces.get_mut(index) else { continue };
-            let short = (slots.len() as u32) < upto - from;
-            if piece.sealed && from == 0 && !short {
-                check(piece, &slots, self.file.file, trace);
-            }
-            let first = piece.slot_offset(from);
-            let mut at = 0;
-            while let Some(slot) = slots.get(at) {
-                let next = at + 1 + usize::from(Head::from_word(slot[0]).extra);
-                let Some(record) = slots.get(at..next) else { break };
-                let offset = first + (at * SLOT_BYTES) as u64;
-                self.define(bytes_of(record), offset, trace);
-                at = next;
-            }
-            let Some(piece) = self.pieces.get_mut(index) else { continue };
-            piece.decoded = from + at as u32;
-            if short || (piece.sealed && piece.decoded < piece.committed) {
-                cut(piece, from + at as u32, &self.file, trace);
-            }
-        }
-        Ok(())
-    }
-
-    fn define(&mut self, record: &[u8], offset: u64, trace: &mut Trace) {
-        let process = self.file.process;
-        match definitions::parse(record) {
-            None => trace.add_damage(self.file.file, offset, "a definition that contradicts itself, left out"),
-            Some(Definition::Unknown) => {}
-            Some(Definition::String { id, length, offset: at, bytes }) => {
-                let text = self.strings.entry(id).or_default();
-                if at == 0 {
-                    text.clear();
-                }
-                if text.len() != at as usize {
-                    self.strings.remove(&id);
-                    trace.add_damage(self.file.file, offset, format!("a piece of string {id} is missing"));
-                    return;
-                }
-                text.extend_from_slice(bytes);
-                if text.len() >= length as usize {
-                    let name = trace.names.intern(&String::from_utf8_lossy(text));
-                    self.strings.remove(&id);
-                    if let Some(process) = trace.processes.get_mut(process.index()) {
-                        process.strings.insert(id, name);
-                    }
-                }
-            }
-            Some(Definition::Api { id, name, layer, signature }) => {
-                if signature.is_none() {
-                    let why = format!("the arguments of {name} cannot be understood, its calls are shown without");
-                    trace.add_damage(self.file.file, offset, why);
-                }
-                self.define_api(id, &name, layer, signature.unwrap_or_default(), trace);
-            }
-            Some(Definition::Module { path, start, end, file_offset, ticks, build_id }) => {
-                let path = self.string(path, trace);
-                let build_id = build_id.to_vec();
-                let module = Module { process, path, build_id, start, end, file_offset, ticks, identity: 0 };
-                trace.sites.add_module(module);
-                self.file.forget_sites();
-            }
-            Some(Definition::Kernel { name, handle, ticks }) => {
-                let name = self.string(name, trace);
-                let known = self.kernel_ticks.entry(handle).or_insert(ticks);
-                if *known <= ticks {
-                    *known = ticks;
-                    trace.kernels.insert((process, handle), name);
-                }
-            }
-        }
-        trace.touch();
-    }
-
-    fn define_api(
-        &mut self,
-        number: u16,
-        name: &str,
-        layer: umtui_wire::table::Layer,
-        signature: Signature,
-        trace: &mut Trace,
-    ) {
-        let semantics = Semantics::of(name, &signature);
-        let id = match self.file.hot(number).id {
-            Some(id) if trace.api(id).is_some_and(|api| !api.defined) => {
-                trace.define_api(id, name, layer, signature);
-                id
-            }
-            _ => trace.api_of(name, layer, signature),
-        };
-        self.file.set_api(number, Hot::new(id, layer, &semantics), semantics);
-    }
-
-    /// A string of the file; one that has not come is shown by its number.
-    fn string(&self, id: u32, trace: &mut Trace) -> NameId {
-        let known = trace.process(self.file.process).and_then(|process| process.strings.get(&id)).copied();
-        known.unwrap_or_else(|| if id == 0 { NameId::NONE } else { trace.names.intern(&format!("string#{id}")) })
-    }
-
-    /// A file that is no longer written should be as long as its header says.
+    /// A file that is no longer written should have chunks as far as its header says. (Where only the unused end of the
+    /// last one is missing, nothing is.)
     fn check_end(&mut self, trace: &mut Trace) {
         let over = header::state(&self.header, self.gone) != State::Recording;
-        if over && self.header.end > self.length && !self.end_told {
+        if over && self.header.end > self.next && self.header.end > self.length && !self.end_told {
             self.end_told = true;
             let why = format!("the file ends here; its header says that it had {} bytes", self.header.end);
             trace.add_damage(self.file.file, self.length, why);
@@ -586,18 +415,8 @@ impl NativeReader {
     }
 }
 
-/// What lies at a place where a chunk may begin.
-enum Found {
-    /// A chunk of so many bytes.
-    Chunk(u64),
-    /// Zeros.
-    Nothing,
-    /// Something else.
-    Odd,
-}
-
 /// Verifies the checksum of a sealed chunk's slots.
-fn check(piece: &mut Piece, slots: &[Slot], file: usize, trace: &mut Trace) {
+pub(super) fn check(piece: &mut Piece, slots: &[Slot], file: usize, trace: &mut Trace) {
     if checksum::of_slots(bytes_of(slots)) != piece.checksum {
         piece.suspect = true;
         let why = "the checksum of this chunk does not match; what looks right is shown";
@@ -606,7 +425,7 @@ fn check(piece: &mut Piece, slots: &[Slot], file: usize, trace: &mut Trace) {
 }
 
 /// The records of a piece end at `slot`, before they should.
-fn cut(piece: &mut Piece, slot: u32, file: &File, trace: &mut Trace) {
+pub(super) fn cut(piece: &mut Piece, slot: u32, file: &File, trace: &mut Trace) {
     if !piece.cut {
         piece.cut = true;
         let missing = piece.committed.max(piece.scannable).saturating_sub(slot);

@@ -1,11 +1,13 @@
 //! The first look at a chunk: its checksum, and the calls that other threads' calls depend on.
 
-use super::decode::File;
+use super::file::File;
 use super::piece::{Piece, bytes_of};
 use crate::trace::semantics::ContextUse;
 use crate::trace::{ArgKind, CallFlags, NO_DEVICE, Semantics, Streams, Value};
 use rustc_hash::FxHashMap;
-use umtui_wire::record::{DURATION_AT, FLAG_ENTRY, FLAG_LONG, FLAG_NO_ARGUMENTS, Head, KIND_CALL, KIND_THREAD, SLOT_BYTES, Slot, unpack_site};
+use umtui_wire::record::{
+    DURATION_AT, FLAG_ENTRY, FLAG_LONG, FLAG_NO_ARGUMENTS, Head, KIND_CALL, KIND_THREAD, Slot, unpack_site,
+};
 
 /// Which device a thread works on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
@@ -37,40 +39,36 @@ pub struct Record<'a> {
     pub flags: u8,
 }
 
-/// Duration of a call in ticks; `last` is the last word of its extra slots, if it has any.
-#[must_use]
-#[inline]
-pub const fn duration(first: &Slot, flags: u8, last: Option<u64>) -> u64 {
-    match last {
-        Some(all) if flags & FLAG_LONG != 0 => all,
-        _ => first[DURATION_AT / 8] & u32::MAX as u64,
-    }
+fn record_of<'a>(slots: &'a [Slot], first: &Slot, head: Head) -> Record<'a> {
+    let (_, depth, flags) = unpack_site(first[2]);
+    let last = if flags & FLAG_LONG != 0 && head.extra > 0 { slots.last() } else { None };
+    let ticks = last.map_or(first[DURATION_AT / 8] & u64::from(u32::MAX), |slot| slot[5]);
+    Record { bytes: bytes_of(slots), head, start: first[1], end: first[1].saturating_add(ticks), depth, flags }
 }
 
 impl Scan {
     /// Looks at slots `piece.scanned..`, which `slots` holds. `tell` takes the streams and contexts it finds.
     pub fn look(&mut self, piece: &mut Piece, slots: &[Slot], file: &mut File, streams: &mut Streams) {
-        let bytes = bytes_of(slots);
-        let mut at = 0;
+        let (mut at, mut begun) = (0, 0);
         while let Some(slot) = slots.get(at) {
+            begun = at;
             let head = Head::from_word(slot[0]);
             let next = at + 1 + usize::from(head.extra);
-            if next > slots.len() {
-                break;
-            }
-            if head.kind == KIND_CALL {
-                if file.hot(head.a).concerns_others() {
-                    let (_, depth, flags) = unpack_site(slot[2]);
-                    let last = if next > at + 1 { slots.get(next - 1).map(|slot| slot[5]) } else { None };
-                    let end = slot[1].saturating_add(duration(slot, flags, last));
-                    let bytes = bytes.get(at * SLOT_BYTES..next * SLOT_BYTES).unwrap_or(&[]);
-                    let record = Record { bytes, head, start: slot[1], end, depth, flags };
-                    self.call(piece, record, file, streams);
+            // Nearly all records are calls that concern nobody else.
+            let wanted = if head.kind == KIND_CALL { file.concerns_others(head.a) } else { head.kind == KIND_THREAD };
+            if wanted {
+                let Some(record) = slots.get(at..next) else { break };
+                if head.kind == KIND_THREAD {
+                    piece.scan_thread = head.b;
+                } else {
+                    self.call(piece, record_of(record, slot, head), file, streams);
                 }
-            } else if head.kind == KIND_THREAD {
-                piece.scan_thread = head.b;
             }
             at = next;
+        }
+        // The last record may be longer than what there is of it: it is looked at again when all of it is there.
+        if at > slots.len() {
+            at = begun;
         }
         piece.scanned += at as u32;
     }
@@ -88,9 +86,10 @@ impl Scan {
             _ => None,
         };
         if let ContextUse::Gives(context, device) = semantics.context
-            && let (Some(handle), Some(device)) = (number(context, ArgKind::Handle), number(device, ArgKind::Device)) {
-                file.contexts.insert(handle, ordinal(device as u32).unwrap_or(NO_DEVICE));
-            }
+            && let (Some(handle), Some(device)) = (number(context, ArgKind::Handle), number(device, ArgKind::Device))
+        {
+            file.contexts.insert(handle, ordinal(device as u32).unwrap_or(NO_DEVICE));
+        }
         let current = self.current.entry(piece.scan_thread).or_default();
         current.follow(&semantics, record.bytes, &file.contexts);
         let device = current.0.unwrap_or(file.hot(record.head.a).fallback(record.depth));
@@ -101,9 +100,10 @@ impl Scan {
             }
         } else if semantics.destroys_stream
             && let Some(handle) = semantics.stream_at.and_then(|at| number(at, ArgKind::Handle))
-                && is_created(handle) {
-                    streams.destroyed(process, handle, start, end);
-                }
+            && is_created(handle)
+        {
+            streams.destroyed(process, handle, start, end);
+        }
     }
 }
 
@@ -116,13 +116,15 @@ impl Current {
         };
         let told = semantics.sets_device.or(semantics.learns_device);
         if let Some(device) = told.and_then(|at| number(at, ArgKind::Device))
-            && let Some(device) = ordinal(device as u32) {
-                self.0 = Some(device);
-            }
+            && let Some(device) = ordinal(device as u32)
+        {
+            self.0 = Some(device);
+        }
         if let ContextUse::Sets(at) = semantics.context
-            && let Some(device) = number(at, ArgKind::Handle).and_then(|handle| contexts.get(&handle)) {
-                self.0 = Some(*device).filter(|&device| device != NO_DEVICE);
-            }
+            && let Some(device) = number(at, ArgKind::Handle).and_then(|handle| contexts.get(&handle))
+        {
+            self.0 = Some(*device).filter(|&device| device != NO_DEVICE);
+        }
     }
 }
 

@@ -1,5 +1,6 @@
 //! Writes the native format: for text and other inputs that cannot be read in place, for tests and benches.
 
+pub use super::records::{CallRecord, FileInfo, ModuleRecord};
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::{self, Seek, SeekFrom, Write};
 use umtui_wire::checksum;
@@ -7,102 +8,15 @@ use umtui_wire::chunk::{
     self, ChunkHeader, DESK_BYTES, DESK_CALLS, DESKS_AT, Desk, KIND_DEFINITIONS, KIND_DESKS, KIND_EVENTS, OpenCall,
     STATE_OPEN, STATE_SEALED,
 };
-use umtui_wire::clock::{CLOCK_MONOTONIC, ClockTriple};
+use umtui_wire::clock::ClockTriple;
 use umtui_wire::definition::{BUILD_ID_MAX, TEXT_MAX, extra_slots};
-use umtui_wire::header::{
-    ARCH_X86_64, CHUNK_MAX, CHUNK_UNIT, ENDIAN_MARK, FileHeader, HEADER_BYTES, MAGIC, STATE_RECORDING, VERSION,
-};
+use umtui_wire::header::{CHUNK_MAX, CHUNK_UNIT, HEADER_BYTES};
 use umtui_wire::record::{
     ARGUMENTS_AT, FLAG_LONG, Head, KIND_API, KIND_CALL, KIND_CLOCK, KIND_KERNEL, KIND_LOST, KIND_MODULE, KIND_STRING,
     KIND_THREAD, SLOT_BYTES, Slot, pack_site,
 };
 use umtui_wire::table::Layer;
 use zerocopy::{FromZeros, IntoBytes};
-
-/// What a file says of its process.
-#[derive(Clone, Debug, PartialEq, Eq)]
-#[allow(missing_docs, reason = "as in `FileHeader`")]
-pub struct FileInfo {
-    pub pid: u32,
-    pub parent_pid: u32,
-    pub start_time: u64,
-    pub boot_id: [u8; 16],
-    pub run_id: u64,
-    pub clock: u32,
-    pub rate_error_ppb: u32,
-    pub ticks_per_second: u64,
-    pub start: ClockTriple,
-    pub last: ClockTriple,
-    pub max_bytes: u64,
-    pub lost: u64,
-    pub state: u32,
-    pub reason: u32,
-    pub cost_ps: u64,
-    pub host: String,
-    pub program: String,
-    pub folder: String,
-    pub arguments: Vec<String>,
-}
-
-impl Default for FileInfo {
-    /// A recording in nanoseconds of MONOTONIC that has just begun.
-    fn default() -> Self {
-        Self {
-            pid: 0,
-            parent_pid: 0,
-            start_time: 0,
-            boot_id: [0; 16],
-            run_id: 0,
-            clock: CLOCK_MONOTONIC,
-            rate_error_ppb: 0,
-            ticks_per_second: 1_000_000_000,
-            start: ClockTriple::default(),
-            last: ClockTriple::default(),
-            max_bytes: 0,
-            lost: 0,
-            state: STATE_RECORDING,
-            reason: 0,
-            cost_ps: 0,
-            host: String::new(),
-            program: String::new(),
-            folder: String::new(),
-            arguments: Vec::new(),
-        }
-    }
-}
-
-/// A call to be written.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct CallRecord {
-    /// Api id in the file.
-    pub api: u16,
-    /// What it returned.
-    pub status: u32,
-    /// Start, ticks.
-    pub start: u64,
-    /// Duration, ticks.
-    pub duration: u64,
-    /// Return address.
-    pub site: u64,
-    /// Nesting.
-    pub depth: u8,
-    /// `FLAG_*` but for [`FLAG_LONG`], which is found here.
-    pub flags: u8,
-    /// Arguments: the record's bytes from [`ARGUMENTS_AT`] on, at most 12,000.
-    pub arguments: Vec<u8>,
-}
-
-/// A module to be written.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-#[allow(missing_docs, reason = "as in a module definition")]
-pub struct ModuleRecord {
-    pub path: u32,
-    pub start: u64,
-    pub end: u64,
-    pub file_offset: u64,
-    pub ticks: u64,
-    pub build_id: Vec<u8>,
-}
 
 /// A chunk being filled.
 struct Filling {
@@ -239,10 +153,9 @@ impl<W: Write + Seek> NativeWriter<W> {
         bytes.extend_from_slice(text);
         let slots = slots_of(&bytes, head.extra);
         let full = self.definitions.as_ref().is_some_and(|chunk| !chunk.fits(slots.len()));
-        if full
-            && let Some(chunk) = self.definitions.take() {
-                self.put_chunk(chunk, true)?;
-            }
+        if full && let Some(chunk) = self.definitions.take() {
+            self.put_chunk(chunk, true)?;
+        }
         if self.definitions.is_none() {
             self.definitions = Some(self.open(KIND_DEFINITIONS, 0, self.newest));
         }
@@ -448,7 +361,7 @@ impl<W: Write + Seek> NativeWriter<W> {
             self.put_chunk(chunk, seal)?;
         }
         self.put_desks()?;
-        let header = self.header();
+        let header = self.info.header(self.end);
         self.out.seek(SeekFrom::Start(0))?;
         self.out.write_all(header.as_bytes())?;
         let gap = CHUNK_UNIT - HEADER_BYTES as u64;
@@ -458,58 +371,11 @@ impl<W: Write + Seek> NativeWriter<W> {
         self.out.flush()?;
         Ok(self.out)
     }
-
-    fn header(&self) -> FileHeader {
-        let info = &self.info;
-        let mut header = FileHeader::new_zeroed();
-        header.magic = MAGIC;
-        header.version = VERSION;
-        header.header_bytes = HEADER_BYTES as u32;
-        header.endian = ENDIAN_MARK;
-        header.arch = ARCH_X86_64;
-        header.pid = info.pid;
-        header.parent_pid = info.parent_pid;
-        header.start_time = info.start_time;
-        header.boot_id = info.boot_id;
-        header.run_id = info.run_id;
-        header.clock = info.clock;
-        header.rate_error_ppb = info.rate_error_ppb;
-        header.ticks_per_second = info.ticks_per_second;
-        header.start = info.start;
-        header.max_bytes = info.max_bytes;
-        header.end = self.end;
-        header.lost = info.lost;
-        header.state = info.state;
-        header.reason = info.reason;
-        header.cost_ps = info.cost_ps;
-        header.last = info.last;
-        fill(&mut header.host, &info.host);
-        fill(&mut header.program, &info.program);
-        fill(&mut header.folder, &info.folder);
-        let mut at = 0;
-        for argument in &info.arguments {
-            let bytes = argument.bytes().filter(|&byte| byte != 0).chain(std::iter::once(0));
-            for byte in bytes {
-                if let Some(place) = header.arguments.get_mut(at) {
-                    *place = byte;
-                }
-                at += 1;
-            }
-        }
-        header
-    }
 }
 
 impl Filling {
     fn fits(&self, slots: usize) -> bool {
         self.slots.len() + slots <= super::piece::capacity(self.header.bytes) as usize
-    }
-}
-
-fn fill(field: &mut [u8], text: &str) {
-    let keep = field.len().saturating_sub(1);
-    for (place, byte) in field.iter_mut().take(keep).zip(text.bytes()) {
-        *place = byte;
     }
 }
 

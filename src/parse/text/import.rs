@@ -192,7 +192,9 @@ impl Importer {
         let process = self.process(line.process)?;
         let start = axis.saturating_add_signed(process.axis_offset.saturating_neg());
         let Some(duration) = line.duration else {
-            let Arguments::Registers(registers) = &line.arguments else { return Err("an unfinished call without registers") };
+            let Arguments::Registers(registers) = &line.arguments else {
+                return Err("an unfinished call without registers");
+            };
             let mut call = OpenCall {
                 head: u64::from(function.id) + 1,
                 start,

@@ -94,7 +94,9 @@ fn parse_definition(text: &str) -> Option<Line<'_>> {
     let (keyword, body) = text.split_once(' ').unwrap_or((text, ""));
     let line = match keyword {
         "start" => long.map(Line::Start).parse(body),
-        "process" => (label, many0(preceded(char(' '), pair))).map(|(who, pairs)| Line::Process(who, pairs)).parse(body),
+        "process" => {
+            (label, many0(preceded(char(' '), pair))).map(|(who, pairs)| Line::Process(who, pairs)).parse(body)
+        }
         "module" => (label, many0(preceded(char(' '), pair))).map(|(who, pairs)| Line::Module(who, pairs)).parse(body),
         "argument" => (label, char(' '), quoted).map(|(who, _, text)| Line::Argument(who, text)).parse(body),
         "kernel" => (label, char(' '), hex, char(' '), quoted)
@@ -104,7 +106,9 @@ fn parse_definition(text: &str) -> Option<Line<'_>> {
         "thread" => (who, tag(" lost="), long, char(' '), quoted)
             .map(|((process, thread), _, lost, _, name)| Line::Thread(process, thread, lost, name))
             .parse(body),
-        "up" => (who, char(' '), small).map(|((process, thread), _, depth)| Line::Up(process, thread, depth)).parse(body),
+        "up" => {
+            (who, char(' '), small).map(|((process, thread), _, depth)| Line::Up(process, thread, depth)).parse(body)
+        }
         _ => return Some(Line::Comment),
     };
     line.ok().filter(|(left, _)| left.trim().is_empty()).map(|(_, line)| line)
@@ -125,7 +129,8 @@ fn call(text: &str) -> IResult<&str, CallLine<'_>> {
     let registers = nom::multi::separated_list1(char(' '), hex).map(Arguments::Registers);
     let (left, arguments) = delimited(char('('), alt((registers, named)), char(')')).parse(left)?;
     let (left, (status, _comment)) =
-        preceded(tag(" = "), (alt((number.map(Some), value(None, char('?')))), opt(preceded(char(' '), word)))).parse(left)?;
+        preceded(tag(" = "), (alt((number.map(Some), value(None, char('?')))), opt(preceded(char(' '), word))))
+            .parse(left)?;
     let ended = alt((long.map(Some), value(None, tag("unfinished"))));
     let (left, duration) = delimited(tag(" <"), ended, char('>')).parse(left)?;
     let (left, depth) = preceded(tag(" d"), small).parse(left)?;

@@ -35,7 +35,7 @@ fn at_moment(full: &[u8], moment: u64, hole: bool) -> Vec<u8> {
     let mut image = full.to_vec();
     let state = std::mem::offset_of!(FileHeader, state);
     image[state..state + 4].copy_from_slice(&STATE_RECORDING.to_le_bytes());
-    let mut at = 65536;
+    let (mut at, mut length) = (65536, 65536);
     while at + HEADER_BYTES <= image.len() {
         let header = header_at(&full[at..], at as u64).unwrap();
         if header.kind == KIND_EVENTS {
@@ -63,15 +63,17 @@ fn at_moment(full: &[u8], moment: u64, hole: bool) -> Vec<u8> {
                 image[at + 6..at + 8].copy_from_slice(&STATE_OPEN.to_le_bytes());
             }
             if header.opened.ticks > moment {
-                if hole {
-                    image[at..at + header.bytes as usize].fill(0);
-                } else {
-                    image.truncate(at);
-                    break;
-                }
+                image[at..at + header.bytes as usize].fill(0);
+            } else {
+                length = at + header.bytes as usize;
             }
+        } else {
+            length = at + header.bytes as usize;
         }
         at += header.bytes as usize;
+    }
+    if !hole {
+        image.truncate(length);
     }
     image
 }
@@ -82,7 +84,7 @@ fn the_layout_that_the_test_cuts_by() {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(40))]
+    #![proptest_config(ProptestConfig::with_cases(48))]
     #[test]
     fn live_equals_reopened(seed: u64, threads in 1u64..6, groups in 1u64..1500, holes: bool, hand_overs: bool) {
         let wishes = Wishes { threads, groups, ticks_per_second: 1_000_000_000, sealed: seed % 2 == 0, hand_overs };

@@ -12,7 +12,7 @@ use umtui_wire::table::Layer;
 pub struct Random(pub u64);
 
 impl Random {
-    pub fn next(&mut self) -> u64 {
+    pub fn draw(&mut self) -> u64 {
         self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let mut x = self.0;
         x = (x ^ x >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
@@ -21,7 +21,7 @@ impl Random {
     }
 
     pub fn below(&mut self, bound: u64) -> u64 {
-        self.next() % bound.max(1)
+        self.draw() % bound.max(1)
     }
 
     pub fn one_in(&mut self, count: u64) -> bool {
@@ -141,8 +141,14 @@ pub fn make(seed: u64, wishes: Wishes) -> Made {
         let path = writer.string(path.as_bytes()).unwrap();
         let start = 0x7f00_0000_0000 + index as u64 * 0x10_0000;
         let build_id = vec![index as u8; index * 20];
-        let module =
-            ModuleRecord { path, start, end: start + 0x8_0000, file_offset: index as u64 * 0x1000, ticks: START, build_id };
+        let module = ModuleRecord {
+            path,
+            start,
+            end: start + 0x8_0000,
+            file_offset: index as u64 * 0x1000,
+            ticks: START,
+            build_id,
+        };
         writer.module(&module).unwrap();
     }
     writer.kernel(0xabc0, strings[0], START).unwrap();
@@ -230,7 +236,7 @@ impl Maker {
         let long = self.random.one_in(200);
         now += if long { (1 << 32) + self.random.below(1 << 40) } else { self.random.below(3000) };
         let api = self.random.below(PLAIN);
-        let mut arguments: Vec<u8> = (0..44).map(|_| self.random.next() as u8).collect();
+        let mut arguments: Vec<u8> = (0..44).map(|_| self.random.draw() as u8).collect();
         let mut stream = None;
         if let Some(at) = stream_at(api) {
             let handle = self.pick_stream(start, now, &mut stream);
@@ -329,7 +335,7 @@ impl Maker {
                     head: 1 + self.random.below(PLAIN),
                     start: start + depth,
                     site: 0x7f00_0000_0040,
-                    registers: [self.random.next(), 0, u64::MAX],
+                    registers: [self.random.draw(), 0, u64::MAX],
                     frame: 0,
                     depth: depth << 48,
                 });

@@ -49,7 +49,10 @@ pub fn lines(trace: &Trace, files: &[Arc<dyn Bytes>]) -> Vec<String> {
     for module in trace.sites.modules() {
         let path = trace.names.get(module.path);
         let pid = trace.process(module.process).unwrap().pid;
-        lines.push(format!("module {pid} {path:?} {:x?} {:x} {:x} {:x}", module.build_id, module.start, module.end, module.file_offset));
+        lines.push(format!(
+            "module {pid} {path:?} {:x?} {:x} {:x} {:x}",
+            module.build_id, module.start, module.end, module.file_offset
+        ));
     }
     for (&(process, handle), &name) in &trace.kernels {
         lines.push(format!("kernel {} {handle:x} {:?}", trace.process(process).unwrap().pid, trace.names.get(name)));

@@ -2,8 +2,8 @@
 
 use super::made::{Known, SIGNATURES, Wishes, make};
 use super::model::read;
-use crate::trace::{StreamKind, Trace};
 use crate::trace::raw::RawCall;
+use crate::trace::{StreamKind, Trace};
 use proptest::prelude::*;
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -78,11 +78,14 @@ fn a_rate_that_is_no_round_number_keeps_times() {
 
 #[test]
 fn arguments_and_strings_print() {
-    let made = make(5, Wishes { threads: 1, groups: 400, ticks_per_second: 1_000_000_000, sealed: true, hand_overs: false });
+    let made =
+        make(5, Wishes { threads: 1, groups: 400, ticks_per_second: 1_000_000_000, sealed: true, hand_overs: false });
     let trace = read(made.image.clone()).unwrap();
     let files: Vec<Arc<dyn crate::trace::Bytes>> = vec![Arc::new(made.image)];
     let lines = super::model::lines(&trace, &files).join("\n");
-    for part in ["name=\"_Z6kernelPf\"", "location=", "kind=DeviceToHost", "\"a \\\"b\\\" \\\\ \\n\\t\\u{7f}é\"", "libfoo.so"] {
+    for part in
+        ["name=\"_Z6kernelPf\"", "location=", "kind=DeviceToHost", "\"a \\\"b\\\" \\\\ \\n\\t\\u{7f}é\"", "libfoo.so"]
+    {
         assert!(lines.contains(part), "{part}");
     }
 }

@@ -1,0 +1,3 @@
+//! Recordings in other forms.
+
+pub mod text;

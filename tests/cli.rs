@@ -1,0 +1,153 @@
+//! The command line as a user meets it: help, errors in one line, exit codes, bad files.
+
+use std::fs;
+use std::path::Path;
+use std::process::{Command, Output};
+
+fn umtui(arguments: &[&str]) -> Output {
+    Command::new(env!("CARGO_BIN_EXE_umtui")).args(arguments).env_remove("LD_PRELOAD").output().unwrap()
+}
+
+fn stderr(output: &Output) -> String {
+    String::from_utf8_lossy(&output.stderr).into_owned()
+}
+
+fn one_line(output: &Output) -> String {
+    let text = stderr(output);
+    assert_eq!(text.trim_end().lines().count(), 1, "{text}");
+    assert!(text.starts_with("umtui: "), "{text}");
+    assert!(!text.chars().any(|char| char.is_control() && char != '\n'), "{text:?}");
+    text
+}
+
+#[test]
+fn help_man_and_completions_are_printed() {
+    for arguments in [&["--help"][..], &["record", "--help"], &["man"], &["completions", "bash"], &["demo", "--list"]] {
+        let output = umtui(arguments);
+        assert!(output.status.success(), "{arguments:?}: {}", stderr(&output));
+        assert!(output.stdout.len() > 100, "{arguments:?}");
+    }
+    assert!(String::from_utf8_lossy(&umtui(&["--version"]).stdout).starts_with("umtui "));
+}
+
+#[test]
+fn usage_errors_end_with_two() {
+    for arguments in [&["nonsense"][..], &["open"], &["record", "-o"], &["report", "--format", "xml", "x"], &["record", "--"]] {
+        assert_eq!(umtui(arguments).status.code(), Some(2), "{arguments:?}");
+    }
+}
+
+#[test]
+fn a_program_that_is_not_there_is_one_line() {
+    let folder = tempfile::tempdir().unwrap();
+    let out = folder.path().join("run");
+    let output = umtui(&["record", "-o", out.to_str().unwrap(), "--", "/nowhere/program"]);
+    assert_eq!(output.status.code(), Some(2));
+    assert!(one_line(&output).contains("/nowhere/program cannot be started"));
+}
+
+#[test]
+fn a_folder_that_holds_something_is_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    fs::write(folder.path().join("mine.txt"), "x").unwrap();
+    let output = umtui(&["record", "-o", folder.path().to_str().unwrap(), "--", "true"]);
+    assert_eq!(output.status.code(), Some(2));
+    assert!(one_line(&output).contains("is not empty"));
+    assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1);
+}
+
+#[test]
+fn record_keeps_the_status_and_the_streams() {
+    let folder = tempfile::tempdir().unwrap();
+    let out = folder.path().join("run");
+    let output = umtui(&["record", "-o", out.to_str().unwrap(), "--", "sh", "-c", "echo out; echo err >&2; exit 7"]);
+    assert_eq!(output.status.code(), Some(7));
+    assert_eq!(output.stdout, b"out\n");
+    assert!(stderr(&output).starts_with("err\n"));
+    assert!(stderr(&output).contains("no CUDA call was seen"), "{}", stderr(&output));
+    assert!(fs::read_dir(&out).unwrap().next().is_none(), "a program without CUDA leaves no file");
+    let killed = umtui(&["record", "-o", folder.path().join("two").to_str().unwrap(), "--", "sh", "-c", "kill -9 $$"]);
+    assert_eq!(killed.status.code(), Some(137));
+}
+
+#[test]
+fn files_that_are_no_traces_are_named_in_one_line() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut elf = fs::read(env!("CARGO_BIN_EXE_umtui")).unwrap();
+    elf.truncate(100_000);
+    let cases: Vec<(&str, Vec<u8>)> = vec![
+        ("empty", Vec::new()),
+        ("zeros", vec![0; 70_000]),
+        ("text.log", b"just some text\nwith \x1b[31mescapes\x1b[0m\n".to_vec()),
+        ("gzip.umt", vec![0x1f, 0x8b, 8, 0, 0, 0, 0, 0]),
+        ("json", b"{\"traceEvents\": []}".to_vec()),
+        ("sqlite", b"SQLite format 3\0rest".to_vec()),
+        ("elf", elf),
+        ("head only", b"UMTUI\r\n\x1a".to_vec()),
+        ("newer", newer()),
+    ];
+    for (name, bytes) in cases {
+        let path = folder.path().join(name);
+        fs::write(&path, bytes).unwrap();
+        for command in ["report", "export"] {
+            let mut arguments = vec![command, path.to_str().unwrap()];
+            if command == "export" {
+                arguments.extend(["--format", "text"]);
+            }
+            let output = umtui(&arguments);
+            assert_eq!(output.status.code(), Some(2), "{command} {name}: {}", stderr(&output));
+            assert!(one_line(&output).contains(name), "{command} {name}: {}", stderr(&output));
+        }
+    }
+    let missing = umtui(&["report", "/nowhere/trace"]);
+    assert_eq!(missing.status.code(), Some(2));
+    one_line(&missing);
+}
+
+/// A header of a version that does not exist yet.
+fn newer() -> Vec<u8> {
+    let mut bytes = fs::read(Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/h200-driver.umt")).unwrap();
+    bytes[8..12].copy_from_slice(&99u32.to_le_bytes());
+    bytes
+}
+
+#[test]
+fn a_damaged_trace_is_shown_as_far_as_it_goes() {
+    let whole = fs::read(Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/h200-driver.umt")).unwrap();
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("cut.umt");
+    // Through the header, the definitions and the records.
+    for length in (0..whole.len()).step_by(4093) {
+        fs::write(&path, &whole[..length]).unwrap();
+        let output = umtui(&["report", "--format", "json", path.to_str().unwrap()]);
+        match output.status.code() {
+            Some(0) => {
+                let report: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+                assert_eq!(report["trace"]["truncated"], true, "at {length}");
+            }
+            Some(2) => drop(one_line(&output)),
+            other => panic!("cut at {length}: {other:?} {}", stderr(&output)),
+        }
+    }
+}
+
+#[test]
+fn env_prints_variables_for_a_shell() {
+    let folder = tempfile::tempdir().unwrap();
+    let out = folder.path().join("it's here");
+    let output = umtui(&["env", "-o", out.to_str().unwrap()]);
+    assert!(output.status.success());
+    let script = format!("{}\nprintf '%s' \"$UMTUI_OUT\"", String::from_utf8_lossy(&output.stdout).replace("LD_PRELOAD", "PRELOAD"));
+    let shell = Command::new("sh").arg("-c").arg(script).output().unwrap();
+    assert_eq!(String::from_utf8_lossy(&shell.stdout), fs::canonicalize(&out).unwrap().to_str().unwrap());
+}
+
+#[test]
+fn doctor_says_how_things_stand() {
+    let output = umtui(&["doctor"]);
+    let text = String::from_utf8_lossy(&output.stdout).into_owned();
+    for subject in ["hook", "preload", "clock", "driver", "GPU", "runtime", "CUPTI"] {
+        assert!(text.lines().any(|line| line.contains(subject)), "{subject}: {text}");
+    }
+    assert!(output.status.success(), "{text}");
+}

@@ -1,0 +1,72 @@
+//! What a recorded call costs, in instructions, which do not depend on how busy the machine is.
+#![cfg(all(target_os = "linux", target_arch = "x86_64"))]
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "tests")]
+
+mod common;
+
+use common::{HOOK, programs, run};
+use std::fs;
+use std::path::Path;
+use std::process::Command;
+
+/// Instructions that recording may add to a call. About 158 were measured at first.
+const RECORDED: u64 = 165;
+/// Instructions that the hook may add to a call when it does not record: two jumps and what finds the function.
+const DISABLED: u64 = 25;
+/// Calls of the shorter and the longer run.
+const CALLS: [u64; 2] = [2_000, 22_000];
+
+#[derive(Clone, Copy, Debug)]
+enum Hook {
+    Absent,
+    Disabled,
+    Recording,
+}
+
+/// Instructions a call, from the difference of two runs.
+fn instructions(programs: &Path, folder: &Path, hook: Hook) -> f64 {
+    let total = |calls: u64| {
+        let out = folder.join(format!("{hook:?}{calls}"));
+        let program = common::faked(programs, "loop", &[&calls.to_string()]);
+        let mut command = Command::new("valgrind");
+        command.args(["-q", "--tool=callgrind"]).arg(format!("--callgrind-out-file={}", out.display()));
+        command.arg(program.get_program()).args(program.get_args()).env("LD_LIBRARY_PATH", programs.join("fake"));
+        for name in ["LD_PRELOAD", "UMTUI_OUT"] {
+            command.env_remove(name);
+        }
+        // The emulated processor does not say that its counter is invariant.
+        command.env("UMTUI_CLOCK", "ticks").env("UMTUI_TICKS_PER_SECOND", "2000000000");
+        if !matches!(hook, Hook::Absent) {
+            command.env("LD_PRELOAD", HOOK);
+        }
+        if matches!(hook, Hook::Recording) {
+            let recording = folder.join(format!("recording{calls}"));
+            fs::create_dir(&recording).unwrap();
+            command.env("UMTUI_OUT", recording);
+        }
+        let output = run(command);
+        assert!(output.status.success(), "{output:?}");
+        let text = fs::read_to_string(out).unwrap();
+        let line = text.lines().find_map(|line| line.strip_prefix("totals: ").or(line.strip_prefix("summary: ")));
+        line.unwrap().trim().parse::<u64>().unwrap()
+    };
+    let [short, long] = CALLS.map(total);
+    (long - short) as f64 / (CALLS[1] - CALLS[0]) as f64
+}
+
+#[test]
+fn a_recorded_call_and_an_unrecorded_one_stay_cheap() {
+    let Some(programs) = programs() else { return };
+    if Command::new("valgrind").arg("--version").output().is_err() {
+        eprintln!("skipped: no valgrind");
+        return;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let [absent, disabled, recording] =
+        [Hook::Absent, Hook::Disabled, Hook::Recording].map(|hook| instructions(programs, folder.path(), hook));
+    let report = common::report(&[&folder.path().join(format!("recording{}", CALLS[1]))]);
+    assert_eq!(common::calls(&report, "cuDriverGetVersion"), CALLS[1], "they were recorded");
+    println!("instructions a call: {absent:.1} without the hook, +{:.1} disabled, +{:.1} recording", disabled - absent, recording - absent);
+    assert!(recording - absent <= RECORDED as f64, "recording adds {:.1}", recording - absent);
+    assert!(disabled - absent <= DISABLED as f64, "the disabled hook adds {:.1}", disabled - absent);
+}

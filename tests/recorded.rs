@@ -1,0 +1,64 @@
+//! Traces recorded on a real GPU read as they did then; see tests/data/README.md.
+
+use std::path::Path;
+use std::process::Command;
+
+fn report(name: &str) -> serde_json::Value {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data").join(name);
+    let output = Command::new(env!("CARGO_BIN_EXE_umtui")).args(["report", "--format", "json"]).arg(path).output().unwrap();
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    serde_json::from_slice(&output.stdout).unwrap()
+}
+
+fn api<'a>(report: &'a serde_json::Value, name: &str) -> &'a serde_json::Value {
+    report["apis"].as_array().unwrap().iter().find(|api| api["name"] == name).unwrap_or_else(|| panic!("no {name}"))
+}
+
+#[test]
+fn the_driver_program_made_the_calls_its_source_says() {
+    let report = report("h200-driver.umt");
+    for (name, calls, failed) in [
+        ("cuInit", 1, 0),
+        ("cuLaunchKernel", 7, 0),
+        ("cuMemAllocManaged", 1, 0),
+        ("cuMemAlloc_v2", 2, 1),
+        ("cuMemFree_v2", 2, 0),
+        ("cuModuleGetFunction", 1, 0),
+        ("cuModuleUnload", 1, 0),
+        ("cuCtxSynchronize", 1, 0),
+    ] {
+        assert_eq!(api(&report, name)["calls"], calls, "{name}");
+        assert_eq!(api(&report, name)["failed"], failed, "{name}");
+        assert_eq!(api(&report, name)["layer"], "driver");
+    }
+    assert_eq!(report["trace"]["events"], 20);
+    assert_eq!(report["trace"]["lost"], 0);
+    assert_eq!(report["trace"]["threads"], 1);
+    // Its tail was cut off, and that is said.
+    assert_eq!(report["trace"]["truncated"], true);
+    assert!(report["kernels"].is_null() && report["migrations"].is_null(), "what was not recorded is not zero");
+}
+
+#[test]
+fn managed_memory_is_seen_by_runtime_and_driver_name() {
+    for (file, runtime) in [("h200-managed-shared.log", true), ("h200-managed-static.log", false)] {
+        let report = report(file);
+        for (name, calls) in
+            [("cuMemAllocManaged", 1), ("cuLaunchKernel", 10), ("cuMemPrefetchAsync_v2", 5), ("cuMemAdvise_v2", 2)]
+        {
+            assert_eq!(api(&report, name)["calls"], calls, "{file}: {name}");
+        }
+        let names: Vec<&str> = report["apis"].as_array().unwrap().iter().filter_map(|api| api["name"].as_str()).collect();
+        assert_eq!(names.contains(&"__cudaLaunchKernel"), runtime, "{file}");
+        if runtime {
+            for (name, calls) in [("__cudaLaunchKernel", 10), ("cudaMemPrefetchAsync", 5), ("cudaMemAdvise", 2)] {
+                assert_eq!(api(&report, name)["calls"], calls, "{file}: {name}");
+            }
+            // Nested under the runtime call that made it, a driver call is no time of the runtime's own.
+            let launch = api(&report, "__cudaLaunchKernel");
+            assert!(launch["self_ns"].as_u64() < launch["total_ns"].as_u64());
+        }
+        assert_eq!(report["trace"]["lost"], 0);
+        assert_eq!(report["trace"]["truncated"], false);
+    }
+}
