@@ -1,4 +1,5 @@
 //! The command line as a user meets it: help, errors in one line, exit codes, bad files.
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
 
 use std::fs;
 use std::path::Path;
@@ -32,7 +33,9 @@ fn help_man_and_completions_are_printed() {
 
 #[test]
 fn usage_errors_end_with_two() {
-    for arguments in [&["nonsense"][..], &["open"], &["record", "-o"], &["report", "--format", "xml", "x"], &["record", "--"]] {
+    for arguments in
+        [&["nonsense"][..], &["open"], &["record", "-o"], &["report", "--format", "xml", "x"], &["record", "--"]]
+    {
         assert_eq!(umtui(arguments).status.code(), Some(2), "{arguments:?}");
     }
 }
@@ -137,7 +140,10 @@ fn env_prints_variables_for_a_shell() {
     let out = folder.path().join("it's here");
     let output = umtui(&["env", "-o", out.to_str().unwrap()]);
     assert!(output.status.success());
-    let script = format!("{}\nprintf '%s' \"$UMTUI_OUT\"", String::from_utf8_lossy(&output.stdout).replace("LD_PRELOAD", "PRELOAD"));
+    let script = format!(
+        "{}\nprintf '%s' \"$UMTUI_OUT\"",
+        String::from_utf8_lossy(&output.stdout).replace("LD_PRELOAD", "PRELOAD")
+    );
     let shell = Command::new("sh").arg("-c").arg(script).output().unwrap();
     assert_eq!(String::from_utf8_lossy(&shell.stdout), fs::canonicalize(&out).unwrap().to_str().unwrap());
 }

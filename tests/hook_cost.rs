@@ -9,10 +9,13 @@ use std::fs;
 use std::path::Path;
 use std::process::Command;
 
-/// Instructions that recording may add to a call. About 158 were measured at first.
-const RECORDED: u64 = 165;
-/// Instructions that the hook may add to a call when it does not record: two jumps and what finds the function.
-const DISABLED: u64 = 25;
+/// Instructions that recording may add: 138 were measured for a call without arguments, 182 where a number is read
+/// through a pointer; its share of rolling and sealing chunks is in that.
+const RECORDED: [(&str, &str, f64); 2] =
+    [("none", "cuCtxSynchronize", 150.0), ("pointee", "cuDriverGetVersion", 195.0)];
+/// Instructions that the hook may add to a call when it does not record; 15 were measured: the stub, and the look whether
+/// the call site is known.
+const DISABLED: f64 = 25.0;
 /// Calls of the shorter and the longer run.
 const CALLS: [u64; 2] = [2_000, 22_000];
 
@@ -24,10 +27,10 @@ enum Hook {
 }
 
 /// Instructions a call, from the difference of two runs.
-fn instructions(programs: &Path, folder: &Path, hook: Hook) -> f64 {
+fn instructions(programs: &Path, folder: &Path, kind: &str, hook: Hook) -> f64 {
     let total = |calls: u64| {
-        let out = folder.join(format!("{hook:?}{calls}"));
-        let program = common::faked(programs, "loop", &[&calls.to_string()]);
+        let out = folder.join(format!("{kind}{hook:?}{calls}"));
+        let program = common::faked(programs, "loop", &[&calls.to_string(), kind]);
         let mut command = Command::new("valgrind");
         command.args(["-q", "--tool=callgrind"]).arg(format!("--callgrind-out-file={}", out.display()));
         command.arg(program.get_program()).args(program.get_args()).env("LD_LIBRARY_PATH", programs.join("fake"));
@@ -40,7 +43,7 @@ fn instructions(programs: &Path, folder: &Path, hook: Hook) -> f64 {
             command.env("LD_PRELOAD", HOOK);
         }
         if matches!(hook, Hook::Recording) {
-            let recording = folder.join(format!("recording{calls}"));
+            let recording = folder.join(format!("{kind}{calls}"));
             fs::create_dir(&recording).unwrap();
             command.env("UMTUI_OUT", recording);
         }
@@ -62,11 +65,16 @@ fn a_recorded_call_and_an_unrecorded_one_stay_cheap() {
         return;
     }
     let folder = tempfile::tempdir().unwrap();
-    let [absent, disabled, recording] =
-        [Hook::Absent, Hook::Disabled, Hook::Recording].map(|hook| instructions(programs, folder.path(), hook));
-    let report = common::report(&[&folder.path().join(format!("recording{}", CALLS[1]))]);
-    assert_eq!(common::calls(&report, "cuDriverGetVersion"), CALLS[1], "they were recorded");
-    println!("instructions a call: {absent:.1} without the hook, +{:.1} disabled, +{:.1} recording", disabled - absent, recording - absent);
-    assert!(recording - absent <= RECORDED as f64, "recording adds {:.1}", recording - absent);
-    assert!(disabled - absent <= DISABLED as f64, "the disabled hook adds {:.1}", disabled - absent);
+    for (kind, name, most) in RECORDED {
+        let [absent, disabled, recording] = [Hook::Absent, Hook::Disabled, Hook::Recording]
+            .map(|hook| instructions(programs, folder.path(), kind, hook));
+        let report = common::report(&[&folder.path().join(format!("{kind}{}", CALLS[1]))]);
+        assert_eq!(common::calls(&report, name), CALLS[1], "they were recorded");
+        let (disabled, recording) = (disabled - absent, recording - absent);
+        println!(
+            "{kind}: {absent:.1} instructions a call, +{disabled:.1} with the hook disabled, +{recording:.1} recording"
+        );
+        assert!(recording <= most, "{kind}: recording adds {recording:.1}");
+        assert!(disabled <= DISABLED, "{kind}: the disabled hook adds {disabled:.1}");
+    }
 }

@@ -6,8 +6,8 @@ mod common;
 
 use common::event::events;
 use common::{
-    HOOK, UMTUI, calls, faked, failed, files, hooked, layer, lost, outcome, program, programs, recorded, report, report_text,
-    run, status,
+    HOOK, UMTUI, calls, failed, faked, files, hooked, layer, lost, outcome, program, programs, recorded, report,
+    report_text, run, status,
 };
 use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
@@ -72,13 +72,34 @@ fn the_other_clock_counts_the_same() {
     });
     assert_eq!(counts[0], counts[1]);
     assert_eq!(counts[0]["cudaGetDevice"], 12_000);
+    // It has a trampoline of its own: structures, stack arguments, unknown functions, deep nesting through that one.
+    for (name, arguments, fake) in [
+        ("structs", vec![], false),
+        ("linked_driver", vec![], false),
+        ("onesite", vec![], true),
+        ("leaving", vec!["deep", "40"], true),
+        ("leaving", vec!["cancel", "5"], true),
+    ] {
+        let command = if fake { faked(programs, name, &arguments) } else { program(programs, name, &arguments) };
+        let recording = folder.path().join(format!("{name}{}", arguments.concat()));
+        let mut slow = hooked(&recording, &command);
+        slow.env("UMTUI_CLOCK", "monotonic");
+        assert_eq!(outcome(&run(slow)), outcome(&run(command)), "{name} {arguments:?}");
+        assert_eq!(lost(&report(&[&recording])), 0, "{name} {arguments:?}");
+    }
 }
 
 #[test]
 fn without_a_folder_the_hook_does_nothing() {
     let Some(programs) = programs() else { return };
     let folder = tempfile::tempdir().unwrap();
-    for (name, arguments) in [("linked", vec![]), ("two_majors", vec![]), ("two_majors", vec!["local"]), ("static_cudart", vec![]), ("getproc", vec![])] {
+    for (name, arguments) in [
+        ("linked", vec![]),
+        ("two_majors", vec![]),
+        ("two_majors", vec!["local"]),
+        ("static_cudart", vec![]),
+        ("getproc", vec![]),
+    ] {
         let mut command = program(programs, name, &arguments);
         command.current_dir(folder.path());
         let plain = outcome(&run(common::again(&command)));
@@ -112,7 +133,14 @@ fn a_folder_that_cannot_be_written_or_is_not_there_stops_nothing() {
     let file = folder.path().join("file");
     fs::write(&file, "x").unwrap();
     let long = "x".repeat(5000);
-    for place in [folder.path().join("nowhere"), file.clone(), "/proc/self".into(), "/sys".into(), long.into(), "relative".into()] {
+    for place in [
+        folder.path().join("nowhere"),
+        file.clone(),
+        "/proc/self".into(),
+        "/sys".into(),
+        long.into(),
+        "relative".into(),
+    ] {
         let mut command = program(programs, "linked", &[]);
         command.env("LD_PRELOAD", HOOK).env("UMTUI_OUT", &place).current_dir(folder.path());
         assert_eq!(outcome(&run(command)), plain, "{}", place.display());
@@ -146,9 +174,12 @@ fn a_folder_that_vanishes_ends_the_recording_only() {
 fn limits_on_files_and_descriptors_send_no_signal() {
     let Some(programs) = programs() else { return };
     let folder = tempfile::tempdir().unwrap();
-    for (what, when, expected) in
-        [("fsize", "early", Some("File too large")), ("fsize", "late", Some("File too large")), ("nofile", "early", None), ("nofile", "late", Some("Too many open files"))]
-    {
+    for (what, when, expected) in [
+        ("fsize", "early", Some("File too large")),
+        ("fsize", "late", Some("File too large")),
+        ("nofile", "early", None),
+        ("nofile", "late", Some("Too many open files")),
+    ] {
         let recording = folder.path().join(format!("{what}-{when}"));
         let report = limits(programs, &recording, &[what, when, "20000"]);
         assert_eq!(report.is_some(), expected.is_some(), "{what} {when}");
@@ -198,7 +229,11 @@ fn a_full_disk_kills_nobody() {
             eprintln!("skipped: a small file system cannot be mounted: {}", outcome.2);
             return;
         }
-        assert_eq!((outcome.0, outcome.1.as_str()), (5, "100 before, 20000 succeeded, errno kept 20000, untouched 1\n"), "{kilobytes} KiB");
+        assert_eq!(
+            (outcome.0, outcome.1.as_str()),
+            (5, "100 before, 20000 succeeded, errno kept 20000, untouched 1\n"),
+            "{kilobytes} KiB"
+        );
         let recorded = files(&kept, "umt");
         if kilobytes == 32 {
             assert!(recorded.is_empty(), "an empty file is left behind: {recorded:?}");

@@ -6,8 +6,8 @@ mod common;
 
 use common::event::{events, of};
 use common::{
-    LONG, calls, files, hooked, layer, lost, outcome, program, programs, recorded, report, report_text, run, signal, status,
-    sum, wait_for,
+    LONG, calls, files, hooked, layer, lost, outcome, program, programs, recorded, report, report_text, run, signal,
+    status, sum, wait_for,
 };
 use std::collections::hash_map::RandomState;
 use std::fs;
@@ -42,11 +42,18 @@ fn kill_once(programs: &Path, folder: &Path, threads: u64, moment: Duration) {
     let done: u64 = completed(&counters).iter().sum();
     let report = report(&[&recording]);
     let found = calls(&report, "cudaGetDevice");
-    assert!(done <= found && found <= done + threads, "{threads} threads after {moment:?}: {done} done, {found} recorded");
-    assert_eq!((lost(&report), &report["trace"]["truncated"]), (0, &false.into()), "{threads} threads after {moment:?}");
+    assert!(
+        done <= found && found <= done + threads,
+        "{threads} threads after {moment:?}: {done} done, {found} recorded"
+    );
+    let text = report_text(&[&recording]);
+    assert_eq!(
+        (lost(&report), &report["trace"]["truncated"]),
+        (0, &false.into()),
+        "{threads} threads after {moment:?}: {text}"
+    );
     // The first call sets the device; none is marked as failed that did not fail.
     assert_eq!((calls(&report, "cudaSetDevice"), common::failed(&report)), (1, 0));
-    let text = report_text(&[&recording]);
     assert!(text.contains(KILLED) && text.contains("none lost") && !text.contains("damage"), "{text}");
 }
 
@@ -92,16 +99,24 @@ fn the_call_in_which_a_process_was_killed_is_in_flight_with_its_start() {
     let names: Vec<(&str, u32)> = open.iter().map(|event| (event.api.as_str(), event.depth)).collect();
     assert_eq!(names, [("cudaDeviceSynchronize", 0), ("cuCtxSynchronize", 1)]);
     // In order of start they are the last, after the call that submitted what they wait for.
-    assert!(events.iter().rposition(|event| event.api == "cuLaunchHostFunc") < events.iter().position(|event| event.unfinished));
+    assert!(
+        events.iter().rposition(|event| event.api == "cuLaunchHostFunc")
+            < events.iter().position(|event| event.unfinished)
+    );
     assert!(open[0].rest.contains("die+0x"), "{open:?}");
 }
 
 #[test]
 fn crashes_and_sudden_exits_keep_their_status_and_all_calls() {
     let Some(programs) = programs() else { return };
-    for (how, expected, ends_in_order) in
-        [("segv", 139, false), ("abort", 134, false), ("_exit", 7, false), ("quick_exit", 8, false), ("kill9", 137, false), ("usage", 2, true)]
-    {
+    for (how, expected, ends_in_order) in [
+        ("segv", 139, false),
+        ("abort", 134, false),
+        ("_exit", 7, false),
+        ("quick_exit", 8, false),
+        ("kill9", 137, false),
+        ("usage", 2, true),
+    ] {
         let folder = tempfile::tempdir().unwrap();
         let recording = folder.path().join("recording");
         let command = program(programs, "die", &[how]);
@@ -109,7 +124,11 @@ fn crashes_and_sudden_exits_keep_their_status_and_all_calls() {
         assert_eq!(outcome(&hooked), outcome(&run(command)), "{how}");
         assert_eq!(status(&hooked), expected, "{how}");
         let report = report(&[&recording]);
-        assert_eq!((calls(&report, "cudaGetDevice"), calls(&report, "cudaMalloc"), lost(&report)), (1000, 1, 0), "{how}");
+        assert_eq!(
+            (calls(&report, "cudaGetDevice"), calls(&report, "cudaMalloc"), lost(&report)),
+            (1000, 1, 0),
+            "{how}"
+        );
         assert_eq!(report["trace"]["truncated"], false, "{how}");
         assert_eq!(report_text(&[&recording]).contains(KILLED), !ends_in_order, "{how}");
         assert!(!of(&events(&recording).unwrap_or_default(), "cudaMalloc").iter().any(|event| event.unfinished));

@@ -6,7 +6,9 @@
 mod common;
 
 use common::event::{Event, events, of};
-use common::{GUEST, HOOK, UMTUI, calls, counts, failed, files, lost, outcome, program, programs, recorded, report, run, sum};
+use common::{
+    GUEST, HOOK, UMTUI, calls, counts, failed, files, lost, outcome, program, programs, recorded, report, run, sum,
+};
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -222,7 +224,12 @@ fn get_proc_address_gives_what_it_did_and_its_pointers_are_seen() {
 #[test]
 fn a_static_runtime_is_seen_through_the_driver() {
     let Some(run) = transparent("static_cudart", &[]) else { return };
-    run.called(&[]).called_among(&[("cuMemAllocManaged", 1), ("cuLaunchKernel", 3), ("cuCtxSynchronize", 3), ("cuMemFree_v2", 1)]);
+    run.called(&[]).called_among(&[
+        ("cuMemAllocManaged", 1),
+        ("cuLaunchKernel", 3),
+        ("cuCtxSynchronize", 3),
+        ("cuMemFree_v2", 1),
+    ]);
     let Some(events) = run.events() else { return };
     assert_eq!(of(&events, "cuMemAllocManaged")[0].get("bytes"), "1048576");
     assert!(of(&events, "cuLaunchKernel").iter().all(|event| event.get("gridx") == "1024"));
@@ -291,7 +298,8 @@ fn many_threads_are_counted_each_under_its_name() {
         let list = run.report["threads"].as_array().unwrap();
         let mut names: Vec<&str> = list.iter().map(|thread| thread["name"].as_str().unwrap()).collect();
         names.sort_unstable();
-        let mut expected: Vec<String> = (0..threads).map(|index| format!("worker {index}")).chain(["threads".into()]).collect();
+        let mut expected: Vec<String> =
+            (0..threads).map(|index| format!("worker {index}")).chain(["threads".into()]).collect();
         expected.sort_unstable();
         assert_eq!(names, expected);
         for thread in list.iter().filter(|thread| thread["name"] != "threads") {
@@ -462,7 +470,9 @@ fn what_the_loader_says_stays_as_it_was() {
     // Where a name of ours is asked of the global scope and nobody else has it, the text names us as the one who asked.
     let asked = programs.join("dlerror").display().to_string();
     let text = hooked.1.lines().map(|line| match line.split_once("/libumtui_hook.so: undefined symbol") {
-        Some((before, after)) => format!("{}{asked}: undefined symbol{after}", before.split_inclusive(", ").take(2).collect::<String>()),
+        Some((before, after)) => {
+            format!("{}{asked}: undefined symbol{after}", before.split_inclusive(", ").take(2).collect::<String>())
+        }
         None => line.to_owned(),
     });
     let text: Vec<String> = text.collect();

@@ -72,7 +72,9 @@ fn nothing_in_it_can_panic_or_unwind() {
     let symbols = elf.symbols();
     assert!(symbols.len() > 1000, "its symbols were stripped: nothing can be said");
     for symbol in &symbols {
-        for machinery in ["rust_begin_unwind", "panicking", "panic_fmt", "rust_eh_personality", "_Unwind_", "rust_alloc", "malloc"] {
+        for machinery in
+            ["rust_begin_unwind", "panicking", "panic_fmt", "rust_eh_personality", "_Unwind_", "rust_alloc", "malloc"]
+        {
             assert!(!symbol.name.contains(machinery), "{}", symbol.name);
         }
     }
@@ -107,7 +109,8 @@ fn every_function_of_the_cuda_libraries_is_in_the_table() {
     for (library, names, layer, major) in NAMES {
         let mut count = 0;
         for name in names.lines().filter(|name| !objects.contains(name)) {
-            let index = table::find(name.as_bytes(), major).unwrap_or_else(|| panic!("{library}: {name} is not in the table"));
+            let index =
+                table::find(name.as_bytes(), major).unwrap_or_else(|| panic!("{library}: {name} is not in the table"));
             assert_eq!(FUNCTIONS[index].layer, layer, "{library}: {name}");
             count += 1;
         }

@@ -16,8 +16,7 @@ fn live(launch: impl FnOnce(&[&str]) -> Launch) -> (Terminal, tempfile::TempDir,
     let folder = tempfile::tempdir().unwrap();
     let run = run(&folder);
     let run = run.to_str().unwrap();
-    let arguments =
-        ["demo", "stress", "-o", run, "--", "--threads", "2", "--rate", "5000", "--seconds", "120"];
+    let arguments = ["demo", "stress", "-o", run, "--", "--threads", "2", "--rate", "5000", "--seconds", "120"];
     let terminal = launch(&arguments).start();
     let screen = terminal.wait_for(&["LIVE", "time goes to", "cudaGetDevice"]);
     let pid = pty::number_after(&screen, "umtui-demo ");

@@ -1,11 +1,13 @@
 //! Traces recorded on a real GPU read as they did then; see tests/data/README.md.
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
 
 use std::path::Path;
 use std::process::Command;
 
 fn report(name: &str) -> serde_json::Value {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data").join(name);
-    let output = Command::new(env!("CARGO_BIN_EXE_umtui")).args(["report", "--format", "json"]).arg(path).output().unwrap();
+    let output =
+        Command::new(env!("CARGO_BIN_EXE_umtui")).args(["report", "--format", "json"]).arg(path).output().unwrap();
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     serde_json::from_slice(&output.stdout).unwrap()
 }
@@ -48,7 +50,8 @@ fn managed_memory_is_seen_by_runtime_and_driver_name() {
         {
             assert_eq!(api(&report, name)["calls"], calls, "{file}: {name}");
         }
-        let names: Vec<&str> = report["apis"].as_array().unwrap().iter().filter_map(|api| api["name"].as_str()).collect();
+        let names: Vec<&str> =
+            report["apis"].as_array().unwrap().iter().filter_map(|api| api["name"].as_str()).collect();
         assert_eq!(names.contains(&"__cudaLaunchKernel"), runtime, "{file}");
         if runtime {
             for (name, calls) in [("__cudaLaunchKernel", 10), ("cudaMemPrefetchAsync", 5), ("cudaMemAdvise", 2)] {

@@ -2,11 +2,11 @@
 //! thread, a function or a call site.
 
 use core::ffi::CStr;
-use core::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
+use core::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use umtui_wire::chunk::OpenCall;
 use umtui_wire::table::{self, FUNCTIONS, Layer};
 
-use crate::arch::{self, Frame, Trampoline, Verdict};
+use crate::arch::{Frame, Verdict};
 use crate::loader::{self, Loaded, Object};
 use crate::slots::{EXPORTED, SLOTS, Slot};
 use crate::thread::{BUSY, Thread};
@@ -40,14 +40,6 @@ pub unsafe extern "C" fn enter(frame: &mut Frame, thread: &mut Thread) -> u64 {
     verdict as u64
 }
 
-/// Whether callers of one exported name have been led to different libraries.
-static SEVERAL: AtomicBool = AtomicBool::new(false);
-
-/// See [`SEVERAL`].
-pub fn serves_several() -> bool {
-    SEVERAL.load(Ordering::Acquire)
-}
-
 /// Whether calls are being recorded.
 pub fn is_recording() -> bool {
     process::generation() != 0
@@ -70,6 +62,9 @@ unsafe fn decide(frame: &mut Frame, thread: &mut Thread) -> Verdict {
         return Verdict::Pass;
     }
     if !process::ready() {
+        if at_home {
+            sites::remember(frame.site, epoch);
+        }
         return Verdict::Pass;
     }
     if thread.generation != process::generation() {
@@ -169,9 +164,6 @@ fn route(frame: &mut Frame, epoch: u64) -> Option<bool> {
     name.push(function.name.as_bytes());
     let Route { real, api } = provider(name.as_c_str()?, frame.site as usize)?;
     if function.layer == Layer::Runtime && !is_primary(real) {
-        if !SEVERAL.swap(true, Ordering::AcqRel) && !is_recording() {
-            arch::use_trampoline(Trampoline::ByClock);
-        }
         let pooled = slots::pool_slot(real, api)?;
         sites::serve(frame.site, pooled, epoch);
         frame.slot = SLOTS.get(EXPORTED.wrapping_add(pooled))?;

@@ -15,6 +15,9 @@ use crate::{sys, text};
 static HEADER: AtomicPtr<FileHeader> = AtomicPtr::new(core::ptr::null_mut());
 static DEVICE: AtomicU64 = AtomicU64::new(0);
 static INODE: AtomicU64 = AtomicU64::new(0);
+/// End of what is claimed. The header learns of it once the file is as long, so that a process killed in between
+/// leaves no file that looks cut.
+static CLAIMED: AtomicU64 = AtomicU64::new(CHUNK_UNIT);
 static MAX_BYTES: AtomicU64 = AtomicU64::new(u64::MAX);
 
 struct PathCell(core::cell::UnsafeCell<text::Path<2560>>);
@@ -69,6 +72,10 @@ pub fn create(config: &Config, clock: &Clock) -> Result<(), i32> {
         }
         let begun = begin(fd as i32, config, clock, pid, &host);
         sys::close(fd as i32);
+        if begun.is_err() {
+            // An empty file would only puzzle.
+            sys::remove(name);
+        }
         return begun;
     }
     Err(libc::EEXIST)
@@ -105,6 +112,7 @@ fn begin(fd: i32, config: &Config, clock: &Clock, pid: u32, host: &[u8; 64]) -> 
     header.magic = header::MAGIC;
     DEVICE.store(device, Ordering::Relaxed);
     INODE.store(inode, Ordering::Relaxed);
+    CLAIMED.store(CHUNK_UNIT, Ordering::Relaxed);
     MAX_BYTES.store(if config.max_bytes == 0 { u64::MAX } else { config.max_bytes }, Ordering::Relaxed);
     HEADER.store(mapped, Ordering::Release);
     Ok(())
@@ -129,15 +137,18 @@ pub fn claim(bytes: u64) -> Option<Piece> {
         return None;
     }
     let limit = MAX_BYTES.load(Ordering::Relaxed);
-    let claimed =
-        end.fetch_update(Ordering::AcqRel, Ordering::Relaxed, |end| end.checked_add(bytes).filter(|&end| end <= limit));
+    let claimed = CLAIMED
+        .fetch_update(Ordering::AcqRel, Ordering::Relaxed, |end| end.checked_add(bytes).filter(|&end| end <= limit));
     let Ok(offset) = claimed else {
         let _ =
             state.compare_exchange(header::STATE_RECORDING, header::STATE_FULL, Ordering::Relaxed, Ordering::Relaxed);
         return None;
     };
     match map(offset, bytes) {
-        Ok(address) => Some(Piece { address, offset, sequence: SEQUENCE.fetch_add(1, Ordering::Relaxed) }),
+        Ok(address) => {
+            end.fetch_max(offset.saturating_add(bytes), Ordering::AcqRel);
+            Some(Piece { address, offset, sequence: SEQUENCE.fetch_add(1, Ordering::Relaxed) })
+        }
         Err(errno) => {
             if let Some(reason) = live!(reason, AtomicU32) {
                 reason.store(errno as u32, Ordering::Relaxed);

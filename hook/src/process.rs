@@ -4,9 +4,7 @@ use core::cell::UnsafeCell;
 use core::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
 use crate::arch::{self, Trampoline};
-use crate::{
-    chunks, clock, config, definitions, desks, enter, file, kernels, loader, modules, sites, slots, sys, thread,
-};
+use crate::{chunks, clock, config, definitions, desks, file, kernels, loader, modules, sites, slots, sys, thread};
 
 /// A page that the kernel wipes in a child after fork or clone, so one load tells a child from its parent.
 #[repr(C, align(4096))]
@@ -44,7 +42,7 @@ pub fn ready() -> bool {
             PAGE.state.store(if begun { STATE_RECORDING } else { STATE_OFF }, Ordering::Release);
             if begun && clock::by_ticks() {
                 arch::use_trampoline(Trampoline::ByTicks);
-            } else if !begun && !enter::serves_several() {
+            } else if !begun {
                 arch::use_trampoline(Trampoline::Off);
             }
             begun

@@ -138,6 +138,12 @@ pub fn touch(path: &CStr) {
     unsafe { call(libc::SYS_utimensat, [libc::AT_FDCWD as usize, path.as_ptr() as usize, 0, 0, 0, 0]) };
 }
 
+/// Removes a file.
+pub fn remove(path: &CStr) {
+    // SAFETY: the path is a C string.
+    unsafe { call(libc::SYS_unlinkat, [libc::AT_FDCWD as usize, path.as_ptr() as usize, 0, 0, 0, 0]) };
+}
+
 /// Process id.
 pub fn pid() -> u32 {
     // SAFETY: no arguments.

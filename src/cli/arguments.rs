@@ -7,7 +7,13 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 
 /// Explore what CUDA programs do with unified memory, in the terminal, live or afterwards.
 #[derive(Debug, Parser)]
-#[command(name = "umtui", version, about, arg_required_else_help = true, override_usage = "umtui [OPTIONS] -- COMMAND...\n       umtui <COMMAND>")]
+#[command(
+    name = "umtui",
+    version,
+    about,
+    arg_required_else_help = true,
+    override_usage = "umtui [OPTIONS] -- COMMAND...\n       umtui <COMMAND>"
+)]
 pub struct Arguments {
     /// What to do.
     #[command(subcommand)]

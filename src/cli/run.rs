@@ -10,8 +10,8 @@ use super::arguments::{Recording, Run, Screen};
 use super::child::Started;
 use super::{open, record};
 use crate::launch::{self, Program, RunFolder, Streams};
-use crate::session::handle::{Child, Handle};
 use crate::session::Session;
+use crate::session::handle::{Child, Handle};
 use crate::ui::{self, Outcome};
 
 /// How long a program is waited for without a word after the screens have gone.

@@ -55,7 +55,9 @@ fn join(hook: &Path, preload: Option<&OsStr>) -> OsString {
         .collect();
     let is_sanitizer = |entry: &[u8]| {
         let name = entry.rsplit(|&byte| byte == b'/').next().unwrap_or(entry);
-        [b"libasan".as_slice(), b"libtsan", b"liblsan", b"libubsan", b"libclang_rt"].iter().any(|known| name.starts_with(known))
+        [b"libasan".as_slice(), b"libtsan", b"liblsan", b"libubsan", b"libclang_rt"]
+            .iter()
+            .any(|known| name.starts_with(known))
     };
     let (first, last): (Vec<&[u8]>, Vec<&[u8]>) = others.into_iter().partition(|entry| is_sanitizer(entry));
     let entries: Vec<&[u8]> = first.into_iter().chain([hook.as_os_str().as_bytes()]).chain(last).collect();

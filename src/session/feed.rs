@@ -1,9 +1,7 @@
 //! The files of a session, read on as they grow.
 
 use std::collections::BTreeSet;
-use std::fs::File;
 use std::io;
-use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, Instant, SystemTime};
@@ -11,10 +9,9 @@ use std::time::{Duration, Instant, SystemTime};
 use super::alive::{Boot, Life, believed};
 use crate::parse::sniff::{Format, sniff};
 use crate::parse::{NativeReader, ParseError, text};
+use crate::source::{FileBytes, Found, Paths};
 use crate::trace::{Bytes, ProcessId, State, Trace};
 
-/// How a trace file's name ends in the folder of a run.
-const EXTENSION: &str = "umt";
 /// Calls read of one file before it is the next one's turn.
 const TURN: usize = 16 * 1024;
 /// Time between two looks into a run's folder, and at the processes.
@@ -25,11 +22,11 @@ const GLANCE: Duration = Duration::from_millis(20);
 
 /// The files of a session.
 pub(super) struct Feed {
-    folders: Vec<Folder>,
-    /// Files that have been named or found.
-    known: BTreeSet<PathBuf>,
-    /// Those of them that have no header yet.
-    waiting: Vec<PathBuf>,
+    paths: Paths,
+    /// When something was last made in each of the folders. Not exact, and late over a network: a hint only.
+    changed: Vec<Option<SystemTime>>,
+    /// Files that have nothing in them yet.
+    waiting: Vec<Found>,
     files: Vec<Open>,
     /// Which files of the trace are texts.
     texts: BTreeSet<usize>,
@@ -39,13 +36,6 @@ pub(super) struct Feed {
     looked: Option<Instant>,
     glanced: Option<Instant>,
     next: usize,
-}
-
-/// A run's folder.
-struct Folder {
-    path: PathBuf,
-    /// When something was last made in it. Not exact, and late over a network: a hint only.
-    changed: Option<SystemTime>,
 }
 
 /// A file that is being read.
@@ -77,9 +67,10 @@ impl Feed {
     /// # Errors
     /// When a path is not there.
     pub(super) fn new(paths: &[PathBuf]) -> Result<Self, ParseError> {
-        let mut feed = Self {
-            folders: Vec::new(),
-            known: BTreeSet::new(),
+        let paths = Paths::new(paths).map_err(|(path, source)| cannot_read(&path, source))?;
+        Ok(Self {
+            changed: vec![None; paths.folders().len()],
+            paths,
             waiting: Vec::new(),
             files: Vec::new(),
             texts: BTreeSet::new(),
@@ -88,16 +79,7 @@ impl Feed {
             looked: None,
             glanced: None,
             next: 0,
-        };
-        for path in paths {
-            let data = std::fs::metadata(path).map_err(|source| cannot_read(path, source))?;
-            if data.is_dir() {
-                feed.folders.push(Folder { path: path.clone(), changed: None });
-            } else if feed.known.insert(path.clone()) {
-                feed.waiting.push(path.clone());
-            }
-        }
-        Ok(feed)
+        })
     }
 
     /// Looks for new files, and at the processes, if the last time is a while ago.
@@ -108,18 +90,19 @@ impl Feed {
         }
         self.glanced = Some(now);
         let all = due(self.looked, LOOK);
-        let changed = self.folders.iter_mut().fold(false, |changed, folder| changed | folder.has_changed());
-        if all || changed {
-            self.find();
+        if self.has_changed() || all {
+            self.waiting.extend(self.paths.look());
         }
-        for path in std::mem::take(&mut self.waiting) {
-            match open(&path, trace) {
+        for found in std::mem::take(&mut self.waiting) {
+            match open(&found.path, trace) {
                 Ok(Opened::Native(reader)) => self.files.push(Open::new(*reader, false)),
                 Ok(Opened::Text(readers)) => {
                     self.texts.extend(readers.iter().map(NativeReader::file));
                     self.files.extend(readers.into_iter().map(|reader| Open::new(reader, true)));
                 }
-                Ok(Opened::Nothing) => self.waiting.push(path),
+                Ok(Opened::Nothing) => self.waiting.push(found),
+                // A run's folder also holds the program's output and the names of call sites.
+                Err(ParseError::Format { .. }) if !found.named => {}
                 Err(error) => self.failures.push(error.to_string()),
             }
         }
@@ -131,17 +114,14 @@ impl Feed {
         }
     }
 
-    fn find(&mut self) {
-        for folder in &self.folders {
-            // A folder that cannot be read now may be later; its files that are open stay.
-            let Ok(entries) = std::fs::read_dir(&folder.path) else { continue };
-            let paths = entries.filter_map(Result::ok).map(|entry| entry.path());
-            let traces = paths.filter(|path| path.extension().is_some_and(|extension| extension == EXTENSION));
-            let mut fresh: Vec<PathBuf> = traces.filter(|path| !self.known.contains(path)).collect();
-            fresh.sort();
-            self.known.extend(fresh.iter().cloned());
-            self.waiting.extend(fresh);
+    /// Whether anything was made in a folder since the last time.
+    fn has_changed(&mut self) -> bool {
+        let mut any = false;
+        for (folder, before) in self.paths.folders().iter().zip(&mut self.changed) {
+            let now = std::fs::metadata(folder).and_then(|data| data.modified()).ok();
+            any |= std::mem::replace(before, now) != now;
         }
+        any
     }
 
     /// Reads on until `until`.
@@ -193,7 +173,9 @@ impl Feed {
 
     /// Whether files may still grow although no process is known to run: they are looked at now and then.
     pub(super) fn may_grow(&self) -> bool {
-        !self.folders.is_empty() || !self.waiting.is_empty() || self.files.iter().any(|file| file.life != Life::Gone)
+        !self.paths.folders().is_empty()
+            || !self.waiting.is_empty()
+            || self.files.iter().any(|file| file.life != Life::Gone)
     }
 
     /// Whether a process is known to run.
@@ -227,17 +209,9 @@ impl Feed {
         self.files.len()
     }
 
-    /// Files that were named or found and have no header yet.
-    pub(super) fn waiting(&self) -> &[PathBuf] {
-        &self.waiting
-    }
-}
-
-impl Folder {
-    /// Whether anything was made in it since the last time.
-    fn has_changed(&mut self) -> bool {
-        let changed = std::fs::metadata(&self.path).and_then(|data| data.modified()).ok();
-        std::mem::replace(&mut self.changed, changed) != changed
+    /// The first file that was named and has nothing in it yet.
+    pub(super) fn empty(&self) -> Option<&Path> {
+        self.waiting.iter().find(|found| found.named).map(|found| found.path.as_path())
     }
 }
 
@@ -273,8 +247,7 @@ enum Opened {
 
 fn open(path: &Path, trace: &mut Trace) -> Result<Opened, ParseError> {
     let name = path.display().to_string();
-    let file = File::open(path).map_err(|source| cannot_read(path, source))?;
-    let bytes: Arc<dyn Bytes> = Arc::new(FileBytes(file));
+    let bytes: Arc<dyn Bytes> = Arc::new(FileBytes::open(path).map_err(|source| cannot_read(path, source))?);
     match sniff(&*bytes, &name)? {
         Format::Nothing => return Ok(Opened::Nothing),
         Format::Text => return open_text(&*bytes, &name, trace).map(Opened::Text),
@@ -306,26 +279,4 @@ fn open_text(bytes: &dyn Bytes, name: &str, trace: &mut Trace) -> Result<Vec<Nat
 
 fn cannot_read(path: &Path, source: io::Error) -> ParseError {
     ParseError::Io { file: path.display().to_string(), offset: 0, source }
-}
-
-/// A file, read where it is asked for.
-struct FileBytes(File);
-
-impl Bytes for FileBytes {
-    fn len(&self) -> io::Result<u64> {
-        Ok(self.0.metadata()?.len())
-    }
-
-    fn read_at(&self, offset: u64, buffer: &mut [u8]) -> io::Result<usize> {
-        let mut done = 0;
-        while let Some(rest) = buffer.get_mut(done..).filter(|rest| !rest.is_empty()) {
-            match self.0.read_at(rest, offset + done as u64) {
-                Ok(0) => break,
-                Ok(count) => done += count,
-                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-                Err(error) => return Err(error),
-            }
-        }
-        Ok(done)
-    }
 }

@@ -32,7 +32,7 @@ pub enum LoadError {
     #[error("{0}")]
     Unreadable(String),
     /// There is no trace.
-    #[error("{0}: no trace here; a run's folder holds files named *.umt once a program has made a CUDA call")]
+    #[error("{0}: no trace here; a run's folder holds a file for each process once it has made a CUDA call")]
     Nothing(String),
 }
 
@@ -54,7 +54,7 @@ impl Loaded {
             if let Some(why) = engine.feed.failures().first() {
                 return Err(LoadError::Unreadable(why.clone()));
             }
-            let empty = engine.feed.waiting().first().or(paths.first());
+            let empty = engine.feed.empty().or(paths.first().map(PathBuf::as_path));
             return Err(LoadError::Nothing(empty.map(|path| path.display().to_string()).unwrap_or_default()));
         }
         Ok(Self { engine })

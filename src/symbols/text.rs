@@ -137,7 +137,10 @@ mod tests {
         assert_eq!(inner("step()"), "step()");
         assert_eq!(inner("umtui_demo::training::forward"), "training::forward");
         assert_eq!(inner("at::native::vectorized_elementwise_kernel()"), "vectorized_elementwise_kernel()");
-        assert_eq!(inner("<alloc::vec::Vec<T> as core::ops::Drop>::drop"), "<alloc::vec::Vec<T> as core::ops::Drop>::drop");
+        assert_eq!(
+            inner("<alloc::vec::Vec<T> as core::ops::Drop>::drop"),
+            "<alloc::vec::Vec<T> as core::ops::Drop>::drop"
+        );
     }
 
     #[test]

@@ -82,7 +82,13 @@ impl Elf {
     fn of_kind(&self, kind: u32) -> Vec<(Section, usize)> {
         let all = self.sections();
         let strings: Vec<usize> = all.iter().map(|section| section.offset).collect();
-        all.into_iter().filter(|section| section.kind == kind).map(|section| { let at = strings[section.link]; (section, at) }).collect()
+        all.into_iter()
+            .filter(|section| section.kind == kind)
+            .map(|section| {
+                let at = strings[section.link];
+                (section, at)
+            })
+            .collect()
     }
 
     fn symbols_of(&self, kind: u32) -> Vec<Symbol> {
@@ -125,7 +131,11 @@ impl Elf {
 
     /// Sonames of the libraries it needs.
     pub fn needed(&self) -> Vec<String> {
-        self.dynamic().into_iter().filter(|entry| entry.0 == 1).map(|(_, value, strings)| self.text(strings + value)).collect()
+        self.dynamic()
+            .into_iter()
+            .filter(|entry| entry.0 == 1)
+            .map(|(_, value, strings)| self.text(strings + value))
+            .collect()
     }
 
     /// Its DT_FLAGS and DT_FLAGS_1.

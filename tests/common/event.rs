@@ -64,7 +64,9 @@ pub fn events(path: &Path) -> Option<Vec<Event>> {
     // Functions of one name with several signatures have labels of their own.
     let mut names = BTreeMap::new();
     for line in text.lines().filter_map(|line| line.strip_prefix("# api ")) {
-        if let Some((label, name)) = line.split_once(' ').and_then(|(label, rest)| Some((label, rest.split('"').nth(1)?))) {
+        if let Some((label, name)) =
+            line.split_once(' ').and_then(|(label, rest)| Some((label, rest.split('"').nth(1)?)))
+        {
             names.insert(label.to_owned(), name.to_owned());
         }
     }

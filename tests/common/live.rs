@@ -22,10 +22,8 @@ pub struct Load {
 
 impl Load {
     fn arguments(self) -> Vec<String> {
-        let words = format!(
-            "stress --threads {} --rate {} --seconds {} --counts",
-            self.threads, self.rate, self.seconds
-        );
+        let words =
+            format!("stress --threads {} --rate {} --seconds {} --counts", self.threads, self.rate, self.seconds);
         words.split(' ').map(str::to_owned).collect()
     }
 }
@@ -156,9 +154,10 @@ pub fn watched(load: Load, folder: &Path) -> Watched {
 /// The lowest rate over a second, from when calls have come for a second until they come no more.
 fn slowest(known: &[(u64, u64)]) -> f64 {
     const SECOND: u64 = 1_000_000_000;
-    let (Some(&(end, all)), Some(&(begun, _))) =
-        (known.iter().find(|(_, calls)| Some(*calls) == known.last().map(|last| last.1)), known.iter().find(|(_, calls)| *calls > 0))
-    else {
+    let (Some(&(end, all)), Some(&(begun, _))) = (
+        known.iter().find(|(_, calls)| Some(*calls) == known.last().map(|last| last.1)),
+        known.iter().find(|(_, calls)| *calls > 0),
+    ) else {
         return 0.0;
     };
     let at = |wall: u64| known.iter().rev().find(|(then, _)| *then <= wall).copied().unwrap_or((wall, all));

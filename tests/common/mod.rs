@@ -176,7 +176,8 @@ pub fn status(output: &Output) -> i32 {
 /// What the program itself put out: status, stdout, and stderr without our own lines.
 pub fn outcome(output: &Output) -> (i32, String, String) {
     let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
-    let stderr = text(&output.stderr).lines().filter(|line| !line.starts_with("umtui: ")).collect::<Vec<_>>().join("\n");
+    let stderr =
+        text(&output.stderr).lines().filter(|line| !line.starts_with("umtui: ")).collect::<Vec<_>>().join("\n");
     (status(output), text(&output.stdout), stderr)
 }
 

@@ -143,8 +143,7 @@ impl State {
 
     fn text(&self) -> String {
         let screen = self.parser.screen();
-        let lines: Vec<String> =
-            screen.rows(0, screen.size().1.get()).map(|line| line.trim_end().to_owned()).collect();
+        let lines: Vec<String> = screen.rows(0, screen.size().1.get()).map(|line| line.trim_end().to_owned()).collect();
         lines.join("\n")
     }
 }

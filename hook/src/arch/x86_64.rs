@@ -275,16 +275,29 @@ core::arch::global_asm!(
     ".text",
     ".local umtui_clock_now",
     "umtui_clock_now: jmp {now}",
-    // Nothing is recorded: to the real function, once it is known.
+    // Nothing is recorded: to the real function, where the call site is known to be one of its callers.
     ".balign 16",
     ".globl umtui_off",
     ".hidden umtui_off",
     "umtui_off:",
+    "imul rax, qword ptr [rsp], {multiplier}",
+    "shr rax, {shift}",
+    "and eax, {mask}",
+    "lea r10, [rip + {sites}]",
+    "mov rax, [r10 + rax * 8]",
+    "xor rax, qword ptr [rsp]",
+    "cmp rax, qword ptr [rip + {epoch}]",
+    "jne umtui_by_clock",
     "mov r10, [r11]",
     "test r10, r10",
     "jz umtui_by_clock",
     "jmp r10",
     now = sym clock::now,
+    epoch = sym sites::EPOCH,
+    sites = sym sites::SEEN,
+    multiplier = const sites::MULTIPLIER,
+    shift = const sites::SHIFT,
+    mask = const sites::MASK,
 );
 
 unsafe extern "C" {
@@ -305,9 +318,7 @@ pub static TRAMPOLINE: AtomicPtr<()> = AtomicPtr::new(umtui_by_clock as *const (
 pub enum Trampoline {
     /// The tick counter is the clock.
     ByTicks,
-    /// The time is asked for; right in every state.
-    ByClock,
-    /// Nothing is recorded, and every exported name has one real function.
+    /// Nothing is recorded.
     Off,
 }
 
@@ -315,7 +326,6 @@ pub enum Trampoline {
 pub fn use_trampoline(which: Trampoline) {
     let address = match which {
         Trampoline::ByTicks => umtui_by_ticks as *const (),
-        Trampoline::ByClock => umtui_by_clock as *const (),
         Trampoline::Off => umtui_off as *const (),
     };
     TRAMPOLINE.store(address.cast_mut(), Ordering::Release);
