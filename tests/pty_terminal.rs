@@ -72,7 +72,8 @@ fn vanishes(launch: impl FnOnce(&[&str]) -> Launch) {
     assert!(gone.elapsed() < Duration::from_secs(2), "{:?}", gone.elapsed());
     // A thread that spins takes all the time there is.
     assert!(working - worked < 0.3, "{} s", working - worked);
-    assert_eq!(exit, Exit::Status(129));
+    // The signal may come when a write has noticed already and nobody listens any more: a shell sees no difference.
+    assert!([Exit::Status(129), Exit::Signal(libc::SIGHUP)].contains(&exit), "{exit:?}");
     lives_on(&demo, &folder);
 }
 

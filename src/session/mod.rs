@@ -24,6 +24,7 @@ mod order;
 mod output;
 mod overview;
 mod run;
+mod watching;
 
 #[cfg(test)]
 pub(crate) mod tests;

@@ -12,12 +12,14 @@ use super::engine::Engine;
 use super::handle::{Answers, Child, Handle};
 use super::metrics::Metrics;
 use super::view::{Phase, ViewRequest};
+use super::watching::Watching;
 use crate::parse::ParseError;
 use crate::symbols::{SIDE_FILE, Symbols};
 
 /// Longest time that reading or looking for events takes before it is the other's turn.
 const BATCH: Duration = Duration::from_millis(4);
-/// Time between two looks at files that are being written. Polling is the guarantee; nothing tells of mapped writes.
+/// Time between two looks at files that are being written. Polling is the guarantee: mapped writes cause no event, but
+/// for the nudges of the hook.
 const LIVE_PAUSE: Duration = Duration::from_millis(20);
 /// Likewise at files that nobody is known to write.
 const IDLE_PAUSE: Duration = Duration::from_secs(1);
@@ -31,6 +33,8 @@ pub struct Session {
     shared: Arc<Shared>,
     orders: Sender<Order>,
     thread: Option<JoinHandle<()>>,
+    /// Ends with the session.
+    _watching: Option<Watching>,
 }
 
 /// What both sides see.
@@ -44,6 +48,8 @@ struct Shared {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Order {
     Asked,
+    /// A file or folder has changed.
+    Changed,
     Detach,
     Terminate,
     Stop,
@@ -72,7 +78,9 @@ impl Session {
             metrics: Metrics::from_environment(),
         };
         let thread = std::thread::Builder::new().name("session".into()).spawn(move || thread.run())?;
-        Ok(Self { shared, orders, thread: Some(thread) })
+        let change = orders.clone();
+        let watching = Watching::start(paths, move || change.send(Order::Changed).is_ok());
+        Ok(Self { shared, orders, thread: Some(thread), _watching: watching })
     }
 
     fn order(&self, order: Order) {
@@ -185,7 +193,7 @@ impl Worker {
         };
         loop {
             match order {
-                Ok(Order::Asked) => {}
+                Ok(Order::Asked | Order::Changed) => {}
                 Ok(Order::Detach) => self.engine.child.iter_mut().for_each(|child| child.detach()),
                 Ok(Order::Terminate) => self.engine.child.iter_mut().for_each(|child| child.terminate()),
                 Ok(Order::Stop) | Err(RecvTimeoutError::Disconnected) => return false,
