@@ -407,8 +407,10 @@ pub fn ticks() -> u64 {
 }
 
 /// Whether the tick counter runs at one rate whatever the processor does.
+#[allow(unused_unsafe, reason = "cpuid is unsafe to call in older versions of Rust")]
 pub fn ticks_are_invariant() -> bool {
     use core::arch::x86_64::__cpuid;
-    let last = __cpuid(0x8000_0000).eax;
-    last >= 0x8000_0007 && __cpuid(0x8000_0007).edx & (1 << 8) != 0
+    // SAFETY: every 64-bit processor has the instruction.
+    let (last, power) = unsafe { (__cpuid(0x8000_0000).eax, __cpuid(0x8000_0007).edx) };
+    last >= 0x8000_0007 && power & (1 << 8) != 0
 }
