@@ -19,7 +19,9 @@ fn recording() -> &'static Path {
     let folder = FOLDER.get_or_init(|| {
         let folder = tempfile::tempdir().unwrap();
         let run = folder.path().join("run");
-        let demo = Command::new(UMTUI).args(["demo", "training", "--report", "-o"]).arg(run).output().unwrap();
+        let mut demo = Command::new(UMTUI);
+        demo.args(["demo", "training", "--report", "-o"]).arg(run).args(["--", "--rounds", "3"]);
+        let demo = demo.output().unwrap();
         assert!(demo.status.success(), "{}", String::from_utf8_lossy(&demo.stderr));
         folder
     });
@@ -128,10 +130,12 @@ fn enter_goes_to_the_events_behind_a_row_and_esc_back() {
     let flat = terminal.wait("the flat list", |text| text.contains("by function") && rows(text).len() > 3);
     let name = rows(&flat)[0].split_whitespace().next().unwrap().to_owned();
     terminal.keys("\r");
-    let events = terminal.wait_for(&["only", &name, "Backspace"]);
-    let calls: Vec<&str> = events.lines().skip(4).take_while(|line| !line.starts_with("Enter")).collect();
-    let calls: Vec<&&str> = calls.iter().filter(|line| !line.is_empty()).collect();
-    assert!(!calls.is_empty() && calls.iter().all(|line| line.contains(&name)), "{events}");
+    terminal.wait_for(&["only", &name, "Backspace"]);
+    terminal.wait("its events alone", |text| {
+        let list = text.lines().skip(4).take_while(|line| !line.is_empty() && !line.starts_with("Enter"));
+        let list: Vec<&str> = list.collect();
+        !list.is_empty() && list.iter().all(|line| line.contains(&name))
+    });
     terminal.keys("\r");
     terminal.wait_for(&["call ", "start", "took", "thread", "result"]);
     terminal.keys("\x1b");

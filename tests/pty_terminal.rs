@@ -135,8 +135,8 @@ fn it_stops_and_goes_on_and_the_program_is_not_stopped() {
         common::wait_for("a stop", pty::DEADLINE, || stopped(terminal.pid()));
         if round < 3 {
             terminal.wait_restored();
-            assert!(!terminal.alternate() && !terminal.cursor_hidden(), "round {round}");
-            assert_eq!(terminal.count(pty::LEAVE), round, "round {round}");
+            common::wait_for("the old screen", pty::DEADLINE, || terminal.count(pty::LEAVE) == round);
+            common::wait_for("the old cursor", pty::DEADLINE, || !terminal.alternate() && !terminal.cursor_hidden());
         }
         grows(&run(&folder));
         assert!(pty::runs(demo.0) && !stopped(demo.0));

@@ -2,7 +2,6 @@
 
 use std::collections::BTreeMap;
 use std::path::Path;
-use std::process::Command;
 
 /// One call.
 #[derive(Clone, Debug)]
@@ -52,15 +51,9 @@ impl Event {
     }
 }
 
-/// The calls of recordings in order of start; `None` as long as `umtui export` is not there.
-pub fn events(path: &Path) -> Option<Vec<Event>> {
-    let output = Command::new(super::UMTUI).args(["export", "--format", "text"]).arg(path).output().unwrap();
-    if String::from_utf8_lossy(&output.stderr).contains("not written yet") {
-        eprintln!("skipped: arguments, since `umtui export --format text` is not there yet");
-        return None;
-    }
-    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
-    let text = String::from_utf8(output.stdout).unwrap();
+/// The calls of a recording in order of start.
+pub fn events(path: &Path) -> Vec<Event> {
+    let text = super::text(path);
     // Functions of one name with several signatures have labels of their own.
     let mut names = BTreeMap::new();
     for line in text.lines().filter_map(|line| line.strip_prefix("# api ")) {
@@ -78,7 +71,7 @@ pub fn events(path: &Path) -> Option<Vec<Event>> {
             event.api.clone_from(name);
         }
     }
-    Some(events)
+    events
 }
 
 /// Those of one function.
