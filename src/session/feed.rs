@@ -91,7 +91,8 @@ impl Feed {
         self.glanced = Some(now);
         let all = due(self.looked, LOOK);
         if self.has_changed() || all {
-            self.waiting.extend(self.paths.look());
+            let found = self.paths.look();
+            self.waiting.extend(found.into_iter().filter(|found| found.named || !is_output(&found.path)));
         }
         for found in std::mem::take(&mut self.waiting) {
             match open(&found.path, trace) {
@@ -275,6 +276,11 @@ fn open_text(bytes: &dyn Bytes, name: &str, trace: &mut Trace) -> Result<Vec<Nat
         trace.more_damage += import.more_bad;
     }
     Ok(readers)
+}
+
+/// Whether a file of a run's folder is what the program has put out, which may look like anything.
+fn is_output(path: &Path) -> bool {
+    path.file_name().is_some_and(|name| name == "stdout.txt" || name == "stderr.txt")
 }
 
 fn cannot_read(path: &Path, source: io::Error) -> ParseError {
