@@ -61,6 +61,9 @@ pub unsafe extern "C" fn leave(frame: &mut Frame, end: u64, thread: &mut Thread)
                 put(record, 32, (first as *const u64).read_unaligned());
                 put(record, 40, second);
             }
+            shape::VALUE4 => put(record, 28, first as u32),
+            shape::POINTEE4 if status == 0 && first >= 4096 => put(record, 28, (first as *const u32).read_unaligned()),
+            shape::POINTEE4 => put(record, 28, 0u32),
             // A call of its own, so that this one needs no registers saved.
             _ => return arguments(frame, thread, record, next, until),
         }

@@ -52,11 +52,17 @@ pub mod shape {
     pub const POINTEE: u8 = 3;
     /// What the first register points to, and the second register.
     pub const POINTEE_VALUE: u8 = 4;
+    /// The low half of the first register.
+    pub const VALUE4: u8 = 5;
+    /// The 4 bytes that the first register points to.
+    pub const POINTEE4: u8 = 6;
     /// The ops say it.
     pub const OTHER: u8 = 255;
 
     const FIRST: Op = Op { word: 0, access: Access::Value8, field: 0, at: 32 };
     const SECOND: Op = Op { word: 1, access: Access::Value8, field: 0, at: 40 };
+    const SMALL: Op = Op { word: 0, access: Access::Value4, field: 0, at: 28 };
+    const SMALL_TARGET: Op = Op { word: 0, access: Access::Pointee4, field: 0, at: 28 };
     const TARGET: Op = Op { word: 0, access: Access::Pointee8, field: 0, at: 32 };
 
     /// The shape of these ops.
@@ -67,6 +73,8 @@ pub mod shape {
             [FIRST, SECOND] => TWO_VALUES,
             [TARGET] => POINTEE,
             [TARGET, SECOND] => POINTEE_VALUE,
+            [SMALL] => VALUE4,
+            [SMALL_TARGET] => POINTEE4,
             _ => OTHER,
         }
     }
