@@ -5,10 +5,10 @@
 //! recording, counts what is lost, and the program runs on. Nothing is created before the first CUDA call.
 //!
 //! The way of a call: an exported name or a swapped function pointer leads to a stub, the stub to the
-//! trampoline ([`arch`]), which takes the time, calls the real function and takes the time again;
-//! [`record`] then writes one record into the thread's chunk. Everything that happens once (finding the real
+//! trampoline (`arch`), which takes the time, calls the real function and takes the time again;
+//! `record` then writes one record into the thread's chunk. Everything that happens once (finding the real
 //! function, creating the file, mapping a chunk, describing a function or module) is off that path, behind
-//! [`enter`].
+//! `enter`.
 
 #![cfg_attr(panic = "abort", no_std)]
 #![cfg(all(target_os = "linux", target_arch = "x86_64"))]

@@ -171,7 +171,7 @@ fn location(kind: u32, id: u32, style: Style) -> String {
     text
 }
 
-/// Reads back what [`print`] with [`Style::Exact`] made; `None` if `text` is not of that kind.
+/// Reads back what [`print()`] with [`Style::Exact`] made; `None` if `text` is not of that kind.
 #[must_use]
 pub fn parse(kind: ArgKind, text: &str) -> Option<Value> {
     let hex = |text: &str| text.strip_prefix("0x").and_then(|digits| u64::from_str_radix(digits, 16).ok());
