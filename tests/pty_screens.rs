@@ -59,7 +59,15 @@ fn colours(bytes: &[u8]) -> Vec<String> {
 fn the_first_screen_comes_at_once_and_number_keys_choose_the_others() {
     let folder = tempfile::tempdir().unwrap();
     let run = folder.path().join("run");
-    let mut terminal = Launch::umtui(["demo".as_ref(), "-o".as_ref(), run.as_os_str()]).start();
+    let mut terminal = Launch::umtui([
+        "demo".as_ref(),
+        "-o".as_ref(),
+        run.as_os_str(),
+        "--".as_ref(),
+        "--rounds".as_ref(),
+        "10".as_ref(),
+    ])
+    .start();
     terminal.wait_for(&["umtui", "hook", "sees", "writes", "time goes to", "cudaStreamSynchronize"]);
     assert!(terminal.started.elapsed() < Duration::from_secs(10), "{:?}", terminal.started.elapsed());
     assert!(terminal.alternate() && terminal.cursor_hidden() && !terminal.restored());

@@ -189,7 +189,8 @@ pub struct Demo {
     /// How to print the report
     #[arg(long, value_enum, default_value = "text", requires = "report")]
     pub format: ReportFormat,
-    /// Arguments for the workload, such as --rounds 20
+    /// Arguments for the workload, such as --rounds 20; without any, it lasts about a minute under screens and a
+    /// moment otherwise
     #[arg(last = true, value_name = "WORKLOAD ARGUMENTS")]
     pub arguments: Vec<OsString>,
 }

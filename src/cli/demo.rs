@@ -10,12 +10,35 @@ use super::arguments::{Demo, Report, ReportFormat};
 use super::{record, report, run};
 use crate::launch;
 
-/// Workloads and what each is for.
-const SCENARIOS: [(&str, &str); 4] = [
-    ("pingpong", "64 MiB managed, written by kernels and read by the CPU in turn: pages bounce"),
-    ("prefetch", "the same with a prefetch to the device before each kernel"),
-    ("training", "three streams, pools, pinned copies, a monitoring thread: nothing is wrong with it"),
-    ("stress", "as many cheap calls as asked for: -- --calls N --threads N --rate N --seconds N"),
+/// A workload.
+struct Scenario {
+    name: &'static str,
+    what: &'static str,
+    /// Arguments that make it last about a minute, for watching; without them it takes a moment.
+    to_watch: &'static [&'static str],
+}
+
+const SCENARIOS: [Scenario; 4] = [
+    Scenario {
+        name: "pingpong",
+        what: "64 MiB managed, written by kernels and read by the CPU in turn: pages bounce",
+        to_watch: &["--rounds", "2000"],
+    },
+    Scenario {
+        name: "prefetch",
+        what: "the same with a prefetch to the device before each kernel",
+        to_watch: &["--rounds", "2000"],
+    },
+    Scenario {
+        name: "training",
+        what: "three streams, pools, pinned copies, a monitoring thread: nothing is wrong with it",
+        to_watch: &["--rounds", "6000"],
+    },
+    Scenario {
+        name: "stress",
+        what: "as many cheap calls as asked for: -- --calls N --threads N --rate N --seconds N",
+        to_watch: &["--threads", "4", "--rate", "100000", "--seconds", "60"],
+    },
 ];
 
 /// Runs a workload, then shows it or prints its report.
@@ -24,24 +47,24 @@ const SCENARIOS: [(&str, &str); 4] = [
 /// If the workload is unknown, or cannot be unpacked or run.
 pub fn run(arguments: &Demo) -> anyhow::Result<u8> {
     if arguments.list {
-        for (name, what) in SCENARIOS {
+        for Scenario { name, what, .. } in SCENARIOS {
             println!("{name:<10} {what}");
         }
         return Ok(0);
     }
-    let names: Vec<&str> = SCENARIOS.iter().map(|scenario| scenario.0).collect();
-    anyhow::ensure!(
-        names.contains(&arguments.scenario.as_str()),
-        "no workload is called {}; there are {}",
-        arguments.scenario,
-        names.join(", ")
-    );
+    let names = SCENARIOS.map(|scenario| scenario.name).join(", ");
+    let wanted = SCENARIOS.into_iter().find(|scenario| scenario.name == arguments.scenario);
+    let scenario =
+        wanted.with_context(|| format!("no workload is called {}; there are {names}", arguments.scenario))?;
     let demo = launch::demo().context("the stand-in CUDA cannot be unpacked")?;
     let mut command: Vec<OsString> = vec![demo.program.into_os_string(), arguments.scenario.clone().into()];
     command.extend(arguments.arguments.iter().cloned());
     let extra = [("LD_LIBRARY_PATH".into(), library_path(&demo.libraries)?)];
     let folder = record::folder(&arguments.recording, Path::new(&arguments.scenario))?;
     if !arguments.report && std::io::stdout().is_terminal() {
+        if arguments.arguments.is_empty() {
+            command.extend(scenario.to_watch.iter().map(OsString::from));
+        }
         return run::explore(&folder, &arguments.recording, &arguments.screen, &command, &extra, false);
     }
     let status = record::run_in(&folder, &arguments.recording, &command, &extra)?;
