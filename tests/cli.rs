@@ -135,6 +135,24 @@ fn a_damaged_trace_is_shown_as_far_as_it_goes() {
 }
 
 #[test]
+fn the_demos_report_is_alone_on_stdout() {
+    let folder = tempfile::tempdir().unwrap();
+    let out = folder.path().join("run");
+    let output = umtui(&["demo", "pingpong", "-o", out.to_str().unwrap(), "--report", "--format", "json"]);
+    assert!(output.status.success(), "{}", stderr(&output));
+    let report: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+    // 64 MiB, ten rounds: a launch and a wait each.
+    let calls = |name: &str| {
+        let apis = report["apis"].as_array().unwrap();
+        apis.iter().find(|api| api["name"] == name).map(|api| api["calls"].as_u64().unwrap())
+    };
+    assert_eq!(calls("cudaLaunchKernel"), Some(10));
+    assert_eq!(calls("cudaDeviceSynchronize"), Some(10));
+    assert_eq!(calls("cudaMallocManaged"), Some(1));
+    assert!(stderr(&output).contains("pingpong rounds 10"), "the program's own words go to stderr");
+}
+
+#[test]
 fn env_prints_variables_for_a_shell() {
     let folder = tempfile::tempdir().unwrap();
     let out = folder.path().join("it's here");

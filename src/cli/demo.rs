@@ -8,7 +8,7 @@ use anyhow::Context as _;
 
 use super::arguments::{Demo, Report, ReportFormat};
 use super::{record, report, run};
-use crate::launch;
+use crate::launch::{self, Streams};
 
 /// A workload.
 struct Scenario {
@@ -67,7 +67,7 @@ pub fn run(arguments: &Demo) -> anyhow::Result<u8> {
         }
         return run::explore(&folder, &arguments.recording, &arguments.screen, &command, &extra, false);
     }
-    let status = record::run_in(&folder, &arguments.recording, &command, &extra)?;
+    let status = record::run_in(&folder, &arguments.recording, &command, &extra, &Streams::StdoutToStderr)?;
     record::finish(&folder);
     if status == 0 || arguments.format == ReportFormat::Text {
         report::run(&Report { paths: vec![folder.path().to_owned()], format: arguments.format })?;

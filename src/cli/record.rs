@@ -17,7 +17,7 @@ pub fn run(arguments: &Record) -> anyhow::Result<u8> {
     if let Some(why) = launch::why_silent(Path::new(launch::program_name(&arguments.command))) {
         eprintln!("umtui: nothing will be recorded: {why}");
     }
-    let status = run_in(&folder, &arguments.recording, &arguments.command, &[])?;
+    let status = run_in(&folder, &arguments.recording, &arguments.command, &[], &Streams::Inherited)?;
     finish(&folder);
     Ok(status)
 }
@@ -44,11 +44,12 @@ pub(super) fn run_in(
     recording: &Recording,
     command: &[OsString],
     extra: &[(OsString, OsString)],
+    streams: &Streams,
 ) -> anyhow::Result<u8> {
     use signal_hook::consts::{SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGUSR1, SIGUSR2};
     let environment = environment(folder, recording)?;
     let mut signals = signal_hook::iterator::Signals::new([SIGINT, SIGQUIT, SIGTERM, SIGHUP, SIGUSR1, SIGUSR2])?;
-    let mut program = Program::start(command, &environment, extra, &Streams::Inherited)?;
+    let mut program = Program::start(command, &environment, extra, streams)?;
     let pid = program.pid();
     let handle = signals.handle();
     let passer = std::thread::spawn(move || {

@@ -3,6 +3,7 @@
 
 use std::ffi::{OsStr, OsString};
 use std::fs::File;
+use std::os::fd::AsFd as _;
 use std::os::unix::process::{CommandExt as _, ExitStatusExt as _};
 use std::path::PathBuf;
 use std::process::{Child, Command, ExitStatus, Stdio};
@@ -15,6 +16,8 @@ use super::environment::Environment;
 pub enum Streams {
     /// Left as ours.
     Inherited,
+    /// Left as ours, but stdout goes where our stderr goes: ours is for what we print ourselves.
+    StdoutToStderr,
     /// Output into files; stdin is `/dev/null` unless asked for. The program gets a session of its own, so that
     /// a lost terminal does not end it.
     Files {
@@ -62,6 +65,9 @@ impl Program {
         starter.args(command.iter().skip(1));
         starter.envs(environment.variables(env::var_os("LD_PRELOAD").as_deref()));
         starter.envs(extra.iter().map(|(name, value)| (name, value)));
+        if matches!(streams, Streams::StdoutToStderr) {
+            starter.stdout(io::stderr().as_fd().try_clone_to_owned().map_err(failed)?);
+        }
         if let Streams::Files { stdout, stderr, stdin } = streams {
             starter.stdout(File::create(stdout).map_err(failed)?);
             starter.stderr(File::create(stderr).map_err(failed)?);
