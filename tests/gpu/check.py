@@ -54,15 +54,15 @@ if len(sys.argv) > 5:
         ours = sum(n for (l, _), n in calls.items() if l == layer)
         cupti = sum(n for (l, _), n in theirs.items() if l == layer)
         print(f"{name}: {layer} calls: hook {ours}, CUPTI callbacks {cupti}, difference {cupti - ours}")
-        if layer == "driver":
-            strip = lambda n: re.sub(r"(_v\d)?(_pt[sd][zs])?$", "", n)
-            mine, other = {}, {}
-            for (l, n), c in calls.items():
-                if l == layer:
-                    mine[strip(n)] = mine.get(strip(n), 0) + c
-            for (l, n), c in theirs.items():
-                if l == layer:
-                    other[strip(n)] = other.get(strip(n), 0) + c
-            gaps = {n: (mine.get(n, 0), other.get(n, 0)) for n in sorted(set(mine) | set(other)) if mine.get(n, 0) != other.get(n, 0)}
-            print(f"{name}: by name, hook and CUPTI differ in {gaps}")
+        strip = lambda n: re.sub(r"(_v\d)?(_pt[sd][zs])?$", "", n)
+        mine, other = {}, {}
+        for (l, n), c in calls.items():
+            if l == layer:
+                mine[strip(n)] = mine.get(strip(n), 0) + c
+        for (l, n), c in theirs.items():
+            if l == layer:
+                other[strip(n)] = other.get(strip(n), 0) + c
+        gaps = {n: (mine.get(n, 0), other.get(n, 0)) for n in sorted(set(mine) | set(other)) if mine.get(n, 0) != other.get(n, 0)}
+        if ours:
+            print(f"{name}: {layer} by name, hook and CUPTI differ in {gaps}")
 sys.exit(1 if wrong else 0)
