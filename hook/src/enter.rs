@@ -29,10 +29,12 @@ static PRIMARY: AtomicUsize = AtomicUsize::new(0);
 /// `frame` is the trampoline's frame, `thread` the calling thread's state.
 pub unsafe extern "C" fn enter(frame: &mut Frame, thread: &mut Thread) -> u64 {
     let errno = sys::Errno::save();
+    let held = sys::SignalsHeld::hold();
     thread.entering = thread.entering.wrapping_add(1);
     // SAFETY: as the caller says.
     let verdict = unsafe { decide(frame, thread) };
     thread.entering = thread.entering.wrapping_sub(1);
+    drop(held);
     drop(errno);
     if matches!(verdict, Verdict::Record) {
         open(frame, thread);

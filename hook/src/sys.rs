@@ -239,6 +239,37 @@ pub fn on_signal_stack() -> bool {
     unsafe { stack.assume_init() }.ss_flags & libc::SS_ONSTACK != 0
 }
 
+/// Holds signals back while we are inside the loader or the allocator, whose locks a handler that calls CUDA would
+/// wait for in vain. Faults are not held back: they cannot wait.
+pub struct SignalsHeld(u64);
+
+/// All signals but SIGILL, SIGTRAP, SIGBUS, SIGFPE and SIGSEGV, as the kernel's set.
+const HELD: u64 = !(1 << 3 | 1 << 4 | 1 << 6 | 1 << 7 | 1 << 10);
+
+impl SignalsHeld {
+    /// From here on.
+    pub fn hold() -> Self {
+        let (held, mut before) = (HELD, 0u64);
+        // SAFETY: both are sets of 8 bytes, the second ours to be filled.
+        unsafe {
+            call(
+                libc::SYS_rt_sigprocmask,
+                [libc::SIG_BLOCK as usize, (&raw const held) as usize, (&raw mut before) as usize, 8, 0, 0],
+            )
+        };
+        Self(before)
+    }
+}
+
+impl Drop for SignalsHeld {
+    fn drop(&mut self) {
+        // SAFETY: a set of 8 bytes.
+        unsafe {
+            call(libc::SYS_rt_sigprocmask, [libc::SIG_SETMASK as usize, (&raw const self.0) as usize, 0, 8, 0, 0])
+        };
+    }
+}
+
 /// Keeps the C library's errno over what we call.
 pub struct Errno(i32);
 
