@@ -4,7 +4,7 @@ use core::ffi::{CStr, c_char, c_void};
 use core::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 
 use crate::loader::Loaded;
-use crate::{definitions, text};
+use crate::{definitions, sys, text};
 
 type GetName = unsafe extern "C" fn(*mut *const c_char, *mut c_void) -> i32;
 
@@ -36,6 +36,8 @@ pub fn unloaded() {
 /// answers for its own kind of handle and refuses the other. Neither loads anything.
 #[cold]
 fn ask(handle: u64) -> bool {
+    // The driver and the loader take locks that a handler which launches would wait for.
+    let _held = sys::SignalsHeld::hold();
     for (place, symbol) in [(&KERNEL_GET_NAME, c"cuKernelGetName"), (&FUNCTION_GET_NAME, c"cuFuncGetName")] {
         let Some(get) = function(place, symbol) else { continue };
         let mut name: *const c_char = core::ptr::null();
