@@ -53,8 +53,8 @@ pub struct Recording {
     /// Folder for the recording; must be new or empty
     #[arg(short, long, value_name = "PATH")]
     pub output: Option<PathBuf>,
-    /// Stop recording a process when its file reaches this size (K, M, G; 0 for no cap)
-    #[arg(long, value_name = "SIZE", default_value = "4G", value_parser = size)]
+    /// Keep each process's file at this size: the newest events stay (K, M, G; at least 1M; 0 for no cap)
+    #[arg(long, value_name = "SIZE", default_value = "4G", value_parser = cap)]
     pub max_size: u64,
 }
 
@@ -201,8 +201,8 @@ pub struct Env {
     /// Folder for the recording; made if need be
     #[arg(short, long, value_name = "PATH", required = true)]
     pub output: PathBuf,
-    /// Stop recording a process when its file reaches this size (K, M, G; 0 for no cap)
-    #[arg(long, value_name = "SIZE", default_value = "4G", value_parser = size)]
+    /// Keep each process's file at this size: the newest events stay (K, M, G; at least 1M; 0 for no cap)
+    #[arg(long, value_name = "SIZE", default_value = "4G", value_parser = cap)]
     pub max_size: u64,
 }
 
@@ -220,6 +220,17 @@ pub struct Completions {
     /// The shell
     #[arg(value_name = "SHELL")]
     pub shell: clap_complete::Shell,
+}
+
+/// Least cap on a file: a few threads have room.
+const LEAST_CAP: u64 = 1 << 20;
+
+/// A cap on a file's size.
+fn cap(text: &str) -> Result<u64, String> {
+    match size(text)? {
+        bytes @ 1..LEAST_CAP => Err(format!("{bytes} bytes hold no recording; at least 1M, or 0 for no cap")),
+        bytes => Ok(bytes),
+    }
 }
 
 /// Bytes, with K, M, G, T for powers of 1024.

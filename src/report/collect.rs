@@ -44,6 +44,8 @@ pub struct TraceBlock {
     pub duration_ns: u64,
     pub events: u64,
     pub lost: u64,
+    /// Older events that made room for newer ones.
+    pub discarded: u64,
     /// Something is missing at the end or in the middle.
     pub truncated: bool,
     /// Levels of evidence, `E1`.
@@ -191,6 +193,7 @@ fn block(trace: &Trace, cells: [&Cells; 2]) -> TraceBlock {
         duration_ns: trace.end_ns().saturating_sub(start_ns),
         events: trace.events(),
         lost: trace.lost(),
+        discarded: trace.processes.iter().fold(0, |sum: u64, process| sum.saturating_add(process.discarded)),
         truncated: truncated(trace),
         evidence: trace.evidence.levels().map(|level| format!("E{level}")).collect(),
     }
@@ -198,8 +201,10 @@ fn block(trace: &Trace, cells: [&Cells; 2]) -> TraceBlock {
 
 /// Whether anything is known to be missing.
 fn truncated(trace: &Trace) -> bool {
-    let cut = |state| matches!(state, State::Full | State::Failed(_));
-    !trace.damage.is_empty() || trace.processes.iter().any(|process| cut(process.state))
+    let cut = |process: &crate::trace::Process| {
+        matches!(process.state, State::Full | State::Failed(_)) || process.discarded > 0
+    };
+    !trace.damage.is_empty() || trace.processes.iter().any(cut)
 }
 
 fn processes(loaded: &Loaded) -> Vec<Process> {

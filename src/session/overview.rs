@@ -135,6 +135,15 @@ fn process_row(trace: &Trace, index: usize, around: &Surroundings<'_>) -> Option
 
 /// Why the recording of a process is not what it could be.
 pub(crate) fn trouble(process: &Process, alive: bool) -> Option<String> {
+    let gone = (process.discarded > 0).then(|| {
+        let (calls, size) = (process.discarded, crate::trace::value::size(process.max_bytes));
+        format!("{calls} older calls made room for newer ones, the file is capped at {size} (--max-size)")
+    });
+    stopped(process, alive).or(gone)
+}
+
+/// Why a recording ended before its process, if it did.
+fn stopped(process: &Process, alive: bool) -> Option<String> {
     match process.state {
         State::Ended => None,
         State::Recording if alive => None,

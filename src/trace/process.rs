@@ -59,6 +59,8 @@ pub struct Process {
     pub state: State,
     /// Events that could not be recorded, all threads together.
     pub lost: u64,
+    /// Older events that made room for newer ones before they were read.
+    pub discarded: u64,
     /// Cap on the file's bytes, zero for none.
     pub max_bytes: u64,
     /// Measured cost of recording one call, ps; zero if not measured.
