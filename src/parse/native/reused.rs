@@ -102,16 +102,19 @@ impl NativeReader {
     }
 
     fn go_round(&mut self, late: bool) -> Result<(), ParseError> {
-        let places = (self.length / CHUNK_UNIT).saturating_sub(1);
+        let places = (self.next / CHUNK_UNIT).saturating_sub(1);
         let mut quiet = 0;
         let mut at = self.reused.next.max(CHUNK_UNIT);
         while quiet < APART.min(places) {
-            if at >= self.length {
+            if at >= self.next {
                 at = CHUNK_UNIT;
             }
             let known = self.reused.known.get(&at).copied();
             match self.chunk_at(at)? {
-                Some(header) if known.is_none_or(|(sequence, _)| sequence < header.sequence) => {
+                // Places that are looked at as new are none.
+                Some(header)
+                    if known.is_none_or(|(sequence, _)| sequence < header.sequence) && !self.holes.contains(&at) =>
+                {
                     quiet = 0;
                     self.replace(known, &header, late);
                     self.reused.next = at.saturating_add(CHUNK_UNIT);
