@@ -1,6 +1,6 @@
 //! What recording a call costs beside its peers, in one run.
 //!
-//! `cargo bench --bench record [-- [rounds=7] [calls=1000000] [worst=10000000] [repeats=3] [folder=DIR]]`
+//! `cargo bench --bench record [-- [rounds=11] [calls=200000] [worst=10000000] [repeats=3] [folder=DIR]]`
 //!
 //! The same loop of calls of a function that does next to nothing (benches/c) runs untraced, under the hook, under
 //! uftrace and under LTTng-UST where they are installed, each once a round in turn, so that a change of the machine's
@@ -35,7 +35,7 @@ struct Settings {
 
 impl Settings {
     fn read() -> Self {
-        let mut settings = Self { rounds: 7, calls: 1_000_000, worst: 10_000_000, repeats: 3, folder: None };
+        let mut settings = Self { rounds: 11, calls: 200_000, worst: 10_000_000, repeats: 3, folder: None };
         for word in std::env::args().skip(1) {
             let Some((name, value)) = word.split_once('=') else { continue };
             let number = || value.parse().unwrap_or_else(|_| panic!("{word}: not a number"));
@@ -275,14 +275,13 @@ fn scaling(bench: &Bench, settings: &Settings) {
     for _ in 0..settings.rounds {
         for ((_, under), (one, two)) in ways.iter().zip(&mut times) {
             // The untraced loop is short: more of it, so that starting the second thread is no part of the time.
-            let calls = if *under == Under::Nothing { settings.calls * 20 } else { settings.calls };
+            let calls = if *under == Under::Nothing { settings.calls * 50 } else { settings.calls };
             one.push(bench.time("pointee", calls, 1, *under));
             two.push(bench.time("pointee", calls, 2, *under));
         }
     }
-    let tables: [(&str, fn(&Time) -> f64); 2] =
-        [("two threads, on the wall", |time| time.passed), ("two threads, processor time", |time| time.spent)];
-    for (title, of) in tables {
+    for title in ["two threads, on the wall", "two threads, processor time"] {
+        let of = |time: &Time| if title.ends_with("wall") { time.passed } else { time.spent };
         println!("\n{title:<38} {:>9} {:>11} {:>8}", "one, ns", "of two, ns", "speed-up");
         let mut untraced = None;
         for ((name, _), (one, two)) in ways.iter().zip(&times) {
