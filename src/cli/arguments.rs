@@ -36,7 +36,7 @@ pub enum Command {
     /// Run a workload on the bundled stand-in CUDA, no GPU needed
     Demo(Demo),
     /// Say what can be seen on this machine, and why something cannot
-    Doctor,
+    Doctor(Doctor),
     /// Print the variables that make a program record itself, for job scripts and containers
     Env(Env),
     /// Look up the names of call sites and keep them beside the recording
@@ -193,6 +193,17 @@ pub struct Demo {
     /// moment otherwise
     #[arg(last = true, value_name = "WORKLOAD ARGUMENTS")]
     pub arguments: Vec<OsString>,
+}
+
+/// `umtui doctor`.
+#[derive(Args, Debug)]
+pub struct Doctor {
+    /// Say which functions of a libcudart or libcuda are traced, and how: a path, or a name such as libcuda.so.1
+    #[arg(long, value_name = "LIB")]
+    pub coverage: Option<PathBuf>,
+    /// How to print it
+    #[arg(long, value_enum, default_value = "text", requires = "coverage")]
+    pub format: ReportFormat,
 }
 
 /// `umtui env`.

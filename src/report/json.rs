@@ -162,7 +162,8 @@ fn stream(stream: &Stream) -> StreamKeys {
 
 /// JSON is read on terminals, too: what would act there is written as an escape. Outside strings there is nothing of
 /// the kind but line ends.
-fn printable(json: &str) -> String {
+#[must_use]
+pub fn printable(json: &str) -> String {
     let mut out = String::with_capacity(json.len());
     let mut units = [0; 2];
     for character in json.chars() {
