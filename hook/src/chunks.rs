@@ -152,6 +152,7 @@ pub fn roll(thread: &mut Thread) -> bool {
     let image = thread.chunk;
     // SAFETY: the thread's own image. Records of the next chunk may be of calls that have begun by now: of the outermost
     // open one at the earliest.
+    let begun = clock::now();
     let next = unsafe {
         let outermost = &raw const (*thread.desk).calls[0];
         let first = if (*outermost).head == 0 { u64::MAX } else { (*outermost).start };
@@ -160,6 +161,7 @@ pub fn roll(thread: &mut Thread) -> bool {
     match next {
         Ok(true) => {
             file::nudge(clock::triple());
+            file::chunk_costs(clock::now().wrapping_sub(begun), (WINDOW_BYTES / SLOT_BYTES as u32).into());
             introduce(thread)
         }
         Ok(false) => false,

@@ -10,7 +10,10 @@ use crate::arch::{Frame, Verdict};
 use crate::loader::{self, Loaded, Object};
 use crate::slots::{EXPORTED, SLOTS, Slot};
 use crate::thread::{BUSY, Thread};
-use crate::{chunks, clock, config, definitions, desks, exports, modules, process, record, sites, slots, sys, text};
+use crate::{
+    capture, chunks, clock, config, definitions, desks, exports, file, measure, modules, process, record, sites, slots,
+    sys, text,
+};
 
 /// A real function and the table's entry for it.
 pub struct Route {
@@ -63,7 +66,10 @@ unsafe fn decide(frame: &mut Frame, thread: &mut Thread) -> Verdict {
         }
         return Verdict::Pass;
     }
-    if !process::ready() {
+    if slot.flags.load(Ordering::Relaxed) & slots::CONTROLS_RECORDING != 0 {
+        capture::controlled(slot.api(), false);
+    }
+    if !process::ready() || slot.is_left_out() {
         if at_home {
             sites::remember(frame.site, epoch);
         }
@@ -125,6 +131,10 @@ fn begin(thread: &mut Thread) {
     thread.watch_end();
     thread.generation = process::generation();
     thread.go_on();
+    if thread.has_chunk() && process::is_to_be_measured() {
+        file::costs(measure::added(thread));
+        thread.go_on();
+    }
 }
 
 /// Closes calls that were left by longjmp or an exception: their frames lie at or below the caller's. On an

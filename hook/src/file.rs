@@ -123,6 +123,7 @@ fn begin(fd: i32, config: &Config, clock: &Clock, pid: u32, host: &[u8; 64]) -> 
     INODE.store(inode, Ordering::Relaxed);
     space::begin(config.max_bytes);
     HEADER.store(mapped, Ordering::Release);
+    write_cost();
     if written::is_on() {
         // SAFETY: the header page, which stays.
         sys::write_at(fd, unsafe { core::slice::from_raw_parts(mapped.cast::<u8>(), HEADER_BYTES) }, 0)?;
@@ -160,6 +161,40 @@ pub fn failed(errno: i32) {
 fn stop(state: u32) {
     if let Some(live) = live!(state, AtomicU32) {
         let _ = live.compare_exchange(header::STATE_RECORDING, state, Ordering::Release, Ordering::Relaxed);
+    }
+}
+
+/// Ticks that recording adds to a thousand calls, as measured; children inherit it.
+static COST: AtomicU64 = AtomicU64::new(0);
+/// The same for a thousand calls' share of moving on to the next chunk: the least seen.
+static CHUNK_COST: AtomicU64 = AtomicU64::new(u64::MAX);
+
+/// Says what recording adds to a call, in ticks for a thousand calls; zero: not measured.
+pub fn costs(ticks: u64) {
+    COST.store(ticks, Ordering::Relaxed);
+    write_cost();
+}
+
+/// Says how long it took to move on to the next chunk, which holds so many calls.
+pub fn chunk_costs(ticks: u64, calls: u64) {
+    let share = ticks.saturating_mul(1000).checked_div(calls).unwrap_or(0);
+    if CHUNK_COST.fetch_min(share, Ordering::Relaxed) > share && COST.load(Ordering::Relaxed) != 0 {
+        write_cost();
+    }
+}
+
+fn write_cost() {
+    let (Some(cost), Some(rate)) = (live!(cost_ps, AtomicU64), live!(ticks_per_second, AtomicU64)) else { return };
+    let of_chunks = Some(CHUNK_COST.load(Ordering::Relaxed)).filter(|&ticks| ticks != u64::MAX).unwrap_or(0);
+    let ticks = u128::from(COST.load(Ordering::Relaxed).saturating_add(of_chunks));
+    let ps = ticks.wrapping_mul(1_000_000_000).checked_div(u128::from(rate.load(Ordering::Relaxed))).unwrap_or(0);
+    cost.store(ps as u64, Ordering::Relaxed);
+}
+
+/// Says that recording is paused, or goes on.
+pub fn paused(paused: bool) {
+    if let Some(live) = live!(paused, AtomicU32) {
+        live.store(u32::from(paused), Ordering::Release);
     }
 }
 

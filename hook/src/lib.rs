@@ -17,6 +17,7 @@
 extern crate core;
 
 mod arch;
+mod capture;
 mod chunks;
 mod clock;
 mod config;
@@ -29,7 +30,9 @@ mod file;
 mod interpose;
 mod kernels;
 mod loader;
+mod measure;
 mod modules;
+mod nvtx;
 mod procaddress;
 mod process;
 mod record;

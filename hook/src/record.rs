@@ -8,7 +8,7 @@ use umtui_wire::table::{Access, Op};
 use crate::arch::Frame;
 use crate::slots::{Slot, shape};
 use crate::thread::{BUSY, Thread};
-use crate::{chunks, clock, definitions, file, kernels, procaddress, process, slots, sys};
+use crate::{capture, chunks, definitions, desks, file, kernels, procaddress, process, slots, sys};
 
 /// Bytes of the longest record, and of what may come before it: clock reading, thread's name.
 const LONGEST: usize = 16 * SLOT_BYTES;
@@ -110,17 +110,19 @@ unsafe fn publish(frame: &Frame, thread: &mut Thread, record: *mut u8, next: u32
 /// As [`leave`].
 #[cold]
 #[inline(never)]
-unsafe fn leave_slowly(frame: &mut Frame, ticks: u64, thread: &mut Thread) {
+unsafe fn leave_slowly(frame: &mut Frame, end: u64, thread: &mut Thread) {
     if thread.generation != process::generation() {
         // The process was forked, or the thread torn down, inside the call: this side did not begin it.
         return;
     }
-    let end = if clock::by_ticks() { ticks } else { clock::now() };
     // SAFETY: slots are static.
     let slot = unsafe { &*frame.slot };
     // The call site may have been known, and not the function.
     slots::define_once(slot);
     let flags = slot.flags.load(Ordering::Relaxed);
+    if flags & slots::CONTROLS_RECORDING != 0 {
+        capture::controlled(slot.api(), true);
+    }
     if flags & slots::ACTIONS != 0 && frame.result as u32 == 0 {
         // SAFETY: this call's frame.
         unsafe { act(frame, thread, flags, slot.api()) };
@@ -204,7 +206,7 @@ unsafe fn write(frame: &Frame, slot: &Slot, flags: u8, call: &Opened, end: u64, 
     // SAFETY: the record's slots lie within the thread's mapped chunk, which has room for them.
     unsafe {
         put(record, 8, call.start);
-        put(record, 16, pack_site(frame.site, call.depth, call_flags));
+        put(record, 16, pack_site(frame.site, call.depth, call_flags) | desks::flags());
         put(record, DURATION_AT, duration as u32);
         for op in slot.ops() {
             match op.access {

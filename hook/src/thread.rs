@@ -4,7 +4,7 @@ use core::ffi::c_void;
 use core::sync::atomic::{AtomicU32, AtomicUsize, Ordering};
 use umtui_wire::chunk::{ChunkHeader, Desk, OpenCall};
 
-use crate::{arch, chunks, clock, desks, loader, record, sys};
+use crate::{arch, chunks, desks, loader, record, sys};
 
 /// A thread's state, in static thread-local storage. Only its own thread (and its signal handlers) use it.
 #[repr(C, align(64))]
@@ -18,7 +18,7 @@ pub struct Thread {
     /// The mapped chunk, or [`chunks::nowhere`].
     pub chunk: *mut ChunkHeader,
     /// Ticks up to which a call may be recorded the quick way. [`BUSY`] while a record is being written the
-    /// quick way; zero while the slow way is at it, or where ticks are not the clock.
+    /// quick way; zero while the slow way is at it.
     pub quick_until: u64,
     /// Where the room for records in the chunk ends, bytes from its beginning.
     pub limit: u32,
@@ -37,6 +37,12 @@ pub struct Thread {
     pub id: u32,
     /// Calls of signal handlers that were lost while the chunk was busy, to be counted in it.
     pub lost_meanwhile: u32,
+    /// Open ranges.
+    pub ranges: u32,
+    /// Open ranges of [`Thread::range_domain`] from one on that is waited for.
+    pub range_levels: u32,
+    /// Domain of that range.
+    pub range_domain: usize,
     /// Name as last recorded.
     pub name: [u8; 16],
 }
@@ -76,7 +82,7 @@ impl Thread {
     /// Its chunk may be written to again, the quick way too if that can be: up to the next clock reading, and as long
     /// as the duration of no open call outgrows 32 bits.
     pub fn go_on(&mut self) {
-        let quick = clock::by_ticks() && self.has_chunk() && self.deeper == 0;
+        let quick = self.has_chunk() && self.deeper == 0;
         self.quick_until = if quick { self.clock_due.min(self.longest_quick()) } else { 0 };
         self.busy = 0;
         while self.lost_meanwhile > 0 {

@@ -48,6 +48,8 @@ pub struct TraceBlock {
     pub discarded: u64,
     /// Something is missing at the end or in the middle.
     pub truncated: bool,
+    /// What the hook added to each call by its own measure, ps, and of the run, millionths; `None`: not measured.
+    pub cost: Option<(u64, u64)>,
     /// Levels of evidence, `E1`.
     pub evidence: Vec<String>,
 }
@@ -195,6 +197,7 @@ fn block(trace: &Trace, cells: [&Cells; 2]) -> TraceBlock {
         lost: trace.lost(),
         discarded: trace.processes.iter().fold(0, |sum: u64, process| sum.saturating_add(process.discarded)),
         truncated: truncated(trace),
+        cost: crate::session::cost::cost(trace).map(|cost| (cost.per_call_ps, cost.share_ppm)),
         evidence: trace.evidence.levels().map(|level| format!("E{level}")).collect(),
     }
 }

@@ -43,6 +43,8 @@ struct TraceKeys<'a> {
     lost: u64,
     discarded: u64,
     truncated: bool,
+    hook_ps_per_call: Option<u64>,
+    hook_share_ppm: Option<u64>,
     evidence: &'a [String],
 }
 
@@ -99,6 +101,8 @@ pub fn json(report: &Report) -> String {
             lost: block.lost,
             discarded: block.discarded,
             truncated: block.truncated,
+            hook_ps_per_call: block.cost.map(|(per_call, _)| per_call),
+            hook_share_ppm: block.cost.map(|(_, share)| share),
             evidence: &block.evidence,
         },
         apis: report.apis.iter().map(api).collect(),

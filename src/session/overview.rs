@@ -59,6 +59,7 @@ impl Model {
             processes,
             sees: sees(&self.trace),
             not: not(&self.trace),
+            costs: super::cost::cost(&self.trace).map(super::cost::Cost::words),
             calls_history,
             history_step_ns,
             top,
@@ -146,6 +147,7 @@ pub(crate) fn trouble(process: &Process, alive: bool) -> Option<String> {
 fn stopped(process: &Process, alive: bool) -> Option<String> {
     match process.state {
         State::Ended => None,
+        State::Recording if alive && process.paused => Some("nothing is recorded at the moment (--capture)".to_owned()),
         State::Recording if alive => None,
         State::Recording => Some("its end was not recorded".to_owned()),
         State::Killed => Some("ended without its exit handlers: killed, crashed or _exit".to_owned()),

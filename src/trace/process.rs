@@ -57,6 +57,8 @@ pub struct Process {
     pub last_ns: u64,
     /// How its recording stands.
     pub state: State,
+    /// Nothing is recorded at the moment: only a part of the run was asked for.
+    pub paused: bool,
     /// Events that could not be recorded, all threads together.
     pub lost: u64,
     /// Older events that made room for newer ones before they were read.

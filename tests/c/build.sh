@@ -75,8 +75,8 @@ shared="-shared -fPIC"
     make_one "$out/fake/libcuda.so.1" libfake.c $shared -Wl,-soname,libcuda.so.1
     wait
 
-    for name in linked rtld_default threads fork errors structs nested die longjmp counter exec spawn nothing; do
-        make_one "$out/$name" $name.c $runtime13 -ldl -lpthread
+    for name in linked rtld_default threads fork errors structs nested die longjmp counter exec spawn nothing part; do
+        make_one "$out/$name" $name.c $runtime13 $driver -ldl -lpthread
     done
     make_one "$out/linked_driver" linked_driver.c $driver
     for name in dlopen_local dlopen_global absolute getproc reload dlerror; do

@@ -83,8 +83,8 @@ pub struct FileHeader {
     pub cost_ps: u64,
     /// Live: odd while `last` is being written.
     pub last_sequence: u32,
-    /// Zero.
-    pub reserved1: u32,
+    /// Live: nonzero while recording is paused, or has not begun: only a part of the run was asked for.
+    pub paused: u32,
     /// Live: newest clock reading.
     pub last: ClockTriple,
     /// Live: events in chunks that have made room for newer ones.

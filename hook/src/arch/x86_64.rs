@@ -77,10 +77,11 @@ core::arch::global_asm!(
     rest = const size_of::<Thread>() - 8,
 );
 
-/// The beginning of a trampoline, up to the call of the real function. `$start` leaves the time in `rax` and may use
+/// The beginning of a trampoline, up to the call of the real function. `$first` may jump to `20f`, with the thread in
+/// `r10`, to have enter() decide. `$start` leaves the time in `rax` and may use
 /// `rcx`, `rdx`, `r8` and `r9`; the call's place on the desk lies in the frame. `$return` is what follows the call.
 macro_rules! trampoline {
-    ($name:literal, [$($start:literal),*], [$($return:literal),*]) => {
+    ($name:literal, [$($first:literal),*], [$($start:literal),*], [$($return:literal),*]) => {
         core::arch::global_asm!(
             ".text",
             ".balign 64",
@@ -101,6 +102,7 @@ macro_rules! trampoline {
             "mov [rbp - 8], r9",
             // Recording in this process (zero in a child after fork), and this thread ready for it.
             "mov r10, qword ptr [rip + umtui_thread@gottpoff]",
+            $($first,)*
             "mov rax, qword ptr [rip + {page}]",
             "cmp rax, qword ptr fs:[r10]",
             "jne 20f",
@@ -164,6 +166,8 @@ macro_rules! trampoline {
             "mov qword ptr [rcx], 0",
             "mov r10, qword ptr [rip + umtui_thread@gottpoff]",
             "mov fs:[r10 + {open}], rcx",
+            "test byte ptr [r11 + {flags}], {left_out}",
+            "jnz 22f",
             // Something is not ready: all registers are kept, and enter() sees to it.
             "20:",
             "mov [rbp - 48], rdi",
@@ -200,6 +204,7 @@ macro_rules! trampoline {
             "je 12b",
             "ja 21f",
             // Not recorded: as if we were not here.
+            "22:",
             "mov rcx, [rbp - 24]",
             "mov r8, [rbp - 16]",
             ".cfi_remember_state",
@@ -227,6 +232,8 @@ macro_rules! trampoline {
             api = const API_AT,
             stack = const offset_of!(Slot, stack_bytes),
             unknown = const UNKNOWN_STACK,
+            flags = const offset_of!(Slot, flags),
+            left_out = const slots::LEFT_OUT,
             enter = sym enter::enter,
         );
     };
@@ -234,11 +241,16 @@ macro_rules! trampoline {
 
 trampoline!(
     "umtui_by_ticks",
+    [],
     ["rdtsc", "shl rdx, 32", "or rax, rdx"],
     ["rdtsc", "shl rdx, 32", "or rax, rdx", "jmp qword ptr [r11 + 8]"]
 );
-trampoline!(
-    "umtui_by_clock",
+/// With a clock that is asked for.
+macro_rules! trampoline_by_clock {
+    ($name:literal, [$($first:literal),*]) => {
+        trampoline!(
+    $name,
+    [$($first),*],
     [
         "push rdi",
         "push rsi",
@@ -270,8 +282,20 @@ trampoline!(
         "mov rcx, [rbp - 72]",
         "mov r9, [rbp - 8]"
     ],
-    ["mov [rbp - 80], r9", "call umtui_clock_now", "mov r9, [rbp - 80]", "jmp umtui_leave"]
+    [
+        "mov [rbp - 80], r9",
+        "call umtui_clock_now",
+        "mov r9, [rbp - 80]",
+        "mov r11, [rbp - 56]",
+        "jmp qword ptr [r11 + 8]"
+    ]
 );
+    };
+}
+
+trampoline_by_clock!("umtui_by_clock", []);
+// For functions that may begin the recording.
+trampoline_by_clock!("umtui_ask", ["jmp 20f"]);
 
 /// The end of a call: from the trampoline's frame, with the result in `r9`, the time in `rax` and the slot in `r11`,
 /// back to the caller. The quick way writes one slot; `$write` puts the arguments into it, at `r8`, and may use `rax`;
@@ -455,7 +479,7 @@ core::arch::global_asm!(
     "cmp rax, [r10]",
     "jne umtui_by_clock",
     "test byte ptr [r11 + {flags}], {control}",
-    "jnz umtui_by_clock",
+    "jnz umtui_ask",
     "mov r10, [r11]",
     "test r10, r10",
     "jz umtui_by_clock",
@@ -492,6 +516,8 @@ pub static TRAMPOLINE: AtomicPtr<()> = AtomicPtr::new(umtui_by_clock as *const (
 
 /// Which trampoline to use.
 pub enum Trampoline {
+    /// Any clock.
+    ByClock,
     /// The tick counter is the clock.
     ByTicks,
     /// Nothing is recorded.
@@ -501,6 +527,7 @@ pub enum Trampoline {
 /// Chooses the trampoline.
 pub fn use_trampoline(which: Trampoline) {
     let address = match which {
+        Trampoline::ByClock => umtui_by_clock as *const (),
         Trampoline::ByTicks => umtui_by_ticks as *const (),
         Trampoline::Off => umtui_off as *const (),
     };
@@ -582,6 +609,83 @@ pub const SITE_PLACES: usize = 1 << 16;
 /// Where the trampoline looks for a site in [`sites::SEEN`]: one instruction tells.
 pub const fn site_place(site: u64) -> usize {
     site as usize & 0xffff
+}
+
+// What recording costs is measured by calls of a function that does nothing, as often as `rdi` says.
+core::arch::global_asm!(
+    ".text",
+    ".balign 16",
+    ".globl umtui_nothing",
+    ".hidden umtui_nothing",
+    "umtui_nothing: ret",
+    ".balign 16",
+    ".globl umtui_call_recorded",
+    ".hidden umtui_call_recorded",
+    "umtui_call_recorded:",
+    ".cfi_startproc",
+    "push rbx",
+    ".cfi_def_cfa_offset 16",
+    ".cfi_offset rbx, -16",
+    "mov rbx, rdi",
+    "2: call 3f",
+    ".globl umtui_measured_site",
+    ".hidden umtui_measured_site",
+    "umtui_measured_site:",
+    "dec rbx",
+    "jnz 2b",
+    "pop rbx",
+    ".cfi_def_cfa_offset 8",
+    "ret",
+    ".cfi_endproc",
+    "3: lea r11, [rip + {slot}]",
+    "jmp qword ptr [rip + {trampoline}]",
+    ".balign 16",
+    ".globl umtui_call_directly",
+    ".hidden umtui_call_directly",
+    "umtui_call_directly:",
+    ".cfi_startproc",
+    "push rbx",
+    ".cfi_def_cfa_offset 16",
+    ".cfi_offset rbx, -16",
+    "mov rbx, rdi",
+    "2: call umtui_nothing",
+    "dec rbx",
+    "jnz 2b",
+    "pop rbx",
+    ".cfi_def_cfa_offset 8",
+    "ret",
+    ".cfi_endproc",
+    slot = sym crate::measure::NOTHING,
+    trampoline = sym TRAMPOLINE,
+);
+
+unsafe extern "C" {
+    fn umtui_call_recorded(times: usize);
+    fn umtui_call_directly(times: usize);
+    static umtui_nothing: u8;
+    static umtui_measured_site: u8;
+}
+
+/// The address of a function that does nothing.
+pub fn nothing() -> usize {
+    &raw const umtui_nothing as usize
+}
+
+/// Where [`call_recorded`] calls from.
+pub fn measured_site() -> u64 {
+    &raw const umtui_measured_site as u64
+}
+
+/// Calls it through the trampoline in force.
+pub fn call_recorded(times: usize) {
+    // SAFETY: the slot stands for the function, the site is known, and the thread is ready to record.
+    unsafe { umtui_call_recorded(times) };
+}
+
+/// Calls it as it is.
+pub fn call_directly(times: usize) {
+    // SAFETY: it does nothing.
+    unsafe { umtui_call_directly(times) };
 }
 
 /// The calling thread's state.
