@@ -114,7 +114,7 @@ pub fn of(name: &[u8]) -> Group {
     let rest = name.strip_prefix(b"cuda").or_else(|| name.strip_prefix(b"cu")).unwrap_or(name);
     let fits = |piece: &str| match piece.strip_prefix('^') {
         Some(start) => rest.starts_with(start.as_bytes()),
-        None => rest.windows(piece.len()).any(|window| window == piece.as_bytes()),
+        None => (0..rest.len()).any(|at| rest.get(at..).is_some_and(|rest| rest.starts_with(piece.as_bytes()))),
     };
     RULES.iter().find(|(piece, _)| fits(piece)).map_or(Group::Other, |&(_, group)| group)
 }
