@@ -10,7 +10,7 @@ use umtui_wire::header::{self, CHUNK_UNIT, FileHeader, HEADER_BYTES};
 
 use crate::clock::{self, Clock};
 use crate::config::{self, Config};
-use crate::{sys, text};
+use crate::{arch, sys, text};
 
 static HEADER: AtomicPtr<FileHeader> = AtomicPtr::new(core::ptr::null_mut());
 static DEVICE: AtomicU64 = AtomicU64::new(0);
@@ -90,7 +90,7 @@ fn begin(fd: i32, config: &Config, clock: &Clock, pid: u32, host: &[u8; 64]) -> 
     header.version = header::VERSION;
     header.header_bytes = HEADER_BYTES as u32;
     header.endian = header::ENDIAN_MARK;
-    header.arch = header::ARCH_X86_64;
+    header.arch = arch::HEADER_ARCH;
     header.pid = pid;
     header.parent_pid = sys::parent_pid();
     header.start_time = start_time();

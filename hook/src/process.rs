@@ -1,25 +1,21 @@
 //! The process's recording: begun at the first CUDA call, begun anew in a child after fork.
 
-use core::cell::UnsafeCell;
 use core::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
 use crate::arch::{self, Trampoline};
 use crate::{chunks, clock, config, definitions, desks, file, kernels, loader, modules, sites, slots, sys, thread};
 
 /// A page that the kernel wipes in a child after fork or clone, so one load tells a child from its parent.
-#[repr(C, align(4096))]
+#[repr(C)]
 pub struct Page {
     /// Which recording this is, counted through forks; zero: none yet.
     generation: AtomicU64,
     state: AtomicU32,
-    rest: UnsafeCell<[u8; 4080]>,
+    alone: arch::OwnPages,
 }
-// SAFETY: `rest` is never touched.
-unsafe impl Sync for Page {}
 
 /// See [`Page`].
-pub static PAGE: Page =
-    Page { generation: AtomicU64::new(0), state: AtomicU32::new(0), rest: UnsafeCell::new([0; 4080]) };
+pub static PAGE: Page = Page { generation: AtomicU64::new(0), state: AtomicU32::new(0), alone: arch::OwnPages };
 
 const STATE_NONE: u32 = 0;
 const STATE_BEGINNING: u32 = 1;

@@ -20,9 +20,7 @@ fn taken(convention: Convention, classes: &[Class]) -> (Vec<Option<usize>>, usiz
 }
 
 fn find<'a>(functions: &'a [Function], name: &str, major: u8) -> &'a Function {
-    let fits = |function: &&Function| {
-        function.name == name && function.majors.0 <= major && major <= function.majors.1
-    };
+    let fits = |function: &&Function| function.name == name && function.majors.0 <= major && major <= function.majors.1;
     functions.iter().find(fits).unwrap_or_else(|| panic!("no {name}"))
 }
 
