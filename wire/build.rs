@@ -13,6 +13,9 @@ use std::{env, fs, path::Path};
 use convention::Convention;
 use functions::{Function, Op};
 
+/// Registers that an open call keeps, see `chunk::OpenCall`.
+const OPEN_CALL_REGISTERS: usize = 3;
+
 fn write_function(out: &mut String, function: &Function) {
     let Function { name, layer, majors, known, returns, stack_bytes, extra, ops, signature } = function;
     let mut steps = String::new();
@@ -28,6 +31,18 @@ fn write_function(out: &mut String, function: &Function) {
     .unwrap();
 }
 
+/// Indices of the functions that have an argument in the first three registers on one machine, and elsewhere on another.
+fn moved(source: &str) -> Vec<usize> {
+    let words = |convention| {
+        let (functions, _) = functions::read(source, convention);
+        let of =
+            |function: &Function| function.ops.iter().map(|op| op.word.min(OPEN_CALL_REGISTERS)).collect::<Vec<_>>();
+        functions.iter().map(of).collect::<Vec<_>>()
+    };
+    let both = words(Convention::SystemV).into_iter().zip(words(Convention::Aapcs64));
+    both.enumerate().filter(|(_, (one, other))| one != other).map(|(index, _)| index).collect()
+}
+
 fn main() {
     println!("cargo:rerun-if-changed=functions.txt");
     println!("cargo:rerun-if-changed=build.rs");
@@ -38,8 +53,11 @@ fn main() {
     };
     let source = fs::read_to_string("functions.txt").expect("functions.txt lies beside build.rs");
     let (functions, selections) = functions::read(&source, convention);
+    let moved = moved(&source);
     let mut out = format!(
-        "/// Integer registers for arguments: the words before the caller's frame.\n\
+        "/// Functions whose first three registers do not hold the same arguments on all machines; sorted.\n\
+         pub static MOVED: &[u16] = &{moved:?};\n\
+         /// Integer registers for arguments: the words before the caller's frame.\n\
          pub const REGISTER_WORDS: usize = {};\n\
          /// The first of the words that lie on the stack.\n\
          pub const FIRST_STACK_WORD: usize = {};\n\n\

@@ -201,6 +201,8 @@ pub fn nudge(now: ClockTriple) {
     if before & 1 != 0 || sequence.compare_exchange(before, odd, Ordering::AcqRel, Ordering::Relaxed).is_err() {
         return;
     }
+    // Not every machine keeps the stores in order by itself.
+    core::sync::atomic::fence(Ordering::Release);
     let header = HEADER.load(Ordering::Acquire);
     // SAFETY: the header stays mapped; the odd sequence keeps other writers out and readers away.
     unsafe { (&raw mut (*header).last).write_volatile(now) };

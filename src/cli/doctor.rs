@@ -59,6 +59,7 @@ fn clock() -> (Verdict, &'static str, String) {
     let source = fs::read_to_string(path).unwrap_or_default();
     match source.trim() {
         "tsc" => (Verdict::Fine, "clock", "tsc: two readings cost about 40 ns a call".into()),
+        "arch_sys_counter" => (Verdict::Fine, "clock", "arch_sys_counter: the generic timer is read directly".into()),
         "" => (Verdict::Note, "clock", "the kernel does not say; CLOCK_MONOTONIC is used".into()),
         other => (Verdict::Note, "clock", format!("{other}: CLOCK_MONOTONIC is used, recording costs more a call")),
     }
@@ -103,7 +104,7 @@ fn cupti() -> (Verdict, &'static str, String) {
 
 /// Libraries of this name in the toolkit's and the system's folders.
 fn libraries(name: &str) -> Vec<String> {
-    let mut folders = vec!["/usr/lib/x86_64-linux-gnu".to_owned(), "/usr/lib64".to_owned()];
+    let mut folders = vec![format!("/usr/lib/{}-linux-gnu", std::env::consts::ARCH), "/usr/lib64".to_owned()];
     if let Ok(home) = std::env::var("CUDA_HOME") {
         folders.push(format!("{home}/lib64"));
         folders.push(format!("{home}/extras/CUPTI/lib64"));

@@ -103,6 +103,13 @@ pub fn find(name: &[u8], major: u8) -> Option<usize> {
     })
 }
 
+/// Whether the registers of an open call (see [`crate::chunk::OpenCall`]) hold the same arguments of this function
+/// whichever machine wrote them.
+#[must_use]
+pub fn registers_are_alike(index: usize) -> bool {
+    u16::try_from(index).is_ok_and(|index| MOVED.binary_search(&index).is_err())
+}
+
 /// The symbol that `cuGetProcAddress(base, version)` with default flags selects, if it is not `base` itself.
 #[must_use]
 pub fn selected_symbol(base: &[u8], version: u32) -> Option<&'static str> {

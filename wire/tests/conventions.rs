@@ -147,6 +147,24 @@ fn floating_point_numbers_have_registers_of_their_own() {
 }
 
 #[test]
+fn registers_of_open_calls_are_read_only_where_they_are_alike() {
+    let [system_v, aapcs64] = BOTH.map(|convention| functions::read(SOURCE, convention).0);
+    let mut moved = Vec::new();
+    for (index, (one, other)) in system_v.iter().zip(&aapcs64).enumerate() {
+        if !table::registers_are_alike(index) {
+            moved.push(one.name.as_str());
+            continue;
+        }
+        for (one, other) in one.ops.iter().zip(&other.ops) {
+            assert!(one.word == other.word || (one.word >= 3 && other.word >= 3), "{one:?} {other:?}");
+        }
+    }
+    assert!(moved.contains(&"cudaMemset3D") && moved.contains(&"cudaCreateChannelDesc"), "{moved:?}");
+    assert!(!moved.contains(&"cudaMalloc") && moved.len() < 20, "{moved:?}");
+    assert!(!table::registers_are_alike(usize::MAX));
+}
+
+#[test]
 fn other_machines_are_refused() {
     assert_eq!(Convention::of("riscv64"), None);
 }
