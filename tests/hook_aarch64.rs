@@ -3,6 +3,7 @@
 #![cfg(target_os = "linux")]
 #![allow(dead_code, clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "tests; shared code in parts")]
 
+mod common;
 #[path = "../wire/build/convention.rs"]
 mod convention;
 #[path = "../wire/build/functions.rs"]
@@ -141,7 +142,8 @@ fn run(folder: &Path, case: &str) -> Output {
     if !NATIVE {
         command.args(["-cpu", "max", "-L", LIBRARIES]).arg(&main);
     }
-    command.arg(case).env_remove("LD_PRELOAD").output().unwrap()
+    command.arg(case).env_remove("LD_PRELOAD");
+    common::run(command)
 }
 
 fn passes(case: &str) {

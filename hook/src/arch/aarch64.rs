@@ -15,18 +15,8 @@ use crate::slots::{EXPORTED, POOL, SLOTS};
 use crate::thread::Thread;
 use crate::{clock, enter, interpose, loader, process, sites};
 
-pub use super::aarch64_frame::Frame;
-
-/// What [`enter::enter`] tells the trampoline to do.
-#[repr(u64)]
-pub enum Verdict {
-    /// Call the slot's function without recording it.
-    Pass = 0,
-    /// Call it and record it.
-    Record = 1,
-    /// There is no such function: return an error.
-    Missing = 2,
-}
+use super::aarch64_frame::POOL_STEP;
+pub use super::aarch64_frame::{Frame, Verdict};
 
 core::arch::global_asm!(
     include_str!("aarch64/layout.inc"),
@@ -96,9 +86,6 @@ pub fn use_trampoline(which: Trampoline) {
     TRAMPOLINE.store(address.cast_mut(), Ordering::Release);
 }
 
-/// Bytes from one stub of the pool to the next.
-const POOL_STEP: usize = 32;
-
 /// The address of the pool's stub with this index.
 pub fn pool_stub(index: usize) -> usize {
     (&raw const umtui_pool as usize).wrapping_add(index.wrapping_mul(POOL_STEP))
@@ -124,7 +111,7 @@ macro_rules! export {
                 "ldr x17, [x17, :lo12:{trampoline}]",
                 "br x17",
                 slots = sym crate::slots::SLOTS,
-                offset = const $index * 32,
+                offset = const $index * size_of::<crate::slots::Slot>(),
                 trampoline = sym crate::arch::TRAMPOLINE,
             )
         }

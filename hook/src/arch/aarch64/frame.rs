@@ -40,6 +40,20 @@ impl Frame {
     }
 }
 
+/// What [`crate::enter::enter`] tells the trampoline to do.
+#[repr(u64)]
+pub enum Verdict {
+    /// Call the slot's function without recording it.
+    Pass = 0,
+    /// Call it and record it.
+    Record = 1,
+    /// There is no such function: return an error.
+    Missing = 2,
+}
+
+/// Bytes from one stub of the pool to the next.
+pub const POOL_STEP: usize = 32;
+
 const LAYOUT: &[u8] = include_bytes!("layout.inc");
 
 /// The value of a name in the layout.
@@ -124,9 +138,9 @@ held_equal! {
     "UMTUI_SITES_MULTIPLIER" = sites::MULTIPLIER as usize;
     "UMTUI_SITES_SHIFT" = sites::SHIFT as usize;
     "UMTUI_SITES_BITS" = sites::MASK.count_ones() as usize;
-    "UMTUI_VERDICT_RECORD" = super::Verdict::Record as usize;
+    "UMTUI_VERDICT_RECORD" = Verdict::Record as usize;
     "UMTUI_NOT_FOUND" = 500;
-    "UMTUI_POOL_STEP" = 32;
+    "UMTUI_POOL_STEP" = POOL_STEP;
 }
 
 // What trampoline.s takes for granted beside the numbers.
