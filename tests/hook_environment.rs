@@ -77,6 +77,7 @@ fn the_other_clock_counts_the_same() {
         ("structs", vec![], false),
         ("linked_driver", vec![], false),
         ("onesite", vec![], true),
+        ("floats", vec![], true),
         ("leaving", vec!["deep", "40"], true),
         ("leaving", vec!["cancel", "5"], true),
     ] {

@@ -10,7 +10,7 @@ use umtui_wire::header::{self, CHUNK_UNIT, FileHeader, HEADER_BYTES};
 
 use crate::clock::{self, Clock};
 use crate::config::{self, Config, Place};
-use crate::{space, sys, text, written};
+use crate::{arch, space, sys, text, written};
 
 static HEADER: AtomicPtr<FileHeader> = AtomicPtr::new(core::ptr::null_mut());
 static DEVICE: AtomicU64 = AtomicU64::new(0);
@@ -99,7 +99,7 @@ fn begin(fd: i32, config: &Config, clock: &Clock, pid: u32, host: &[u8; 64]) -> 
     header.version = header::VERSION;
     header.header_bytes = HEADER_BYTES as u32;
     header.endian = header::ENDIAN_MARK;
-    header.arch = header::ARCH_X86_64;
+    header.arch = arch::HEADER_ARCH;
     header.pid = pid;
     header.parent_pid = sys::parent_pid();
     header.start_time = start_time();
@@ -275,6 +275,8 @@ pub fn nudge(now: ClockTriple) {
     if before & 1 != 0 || sequence.compare_exchange(before, odd, Ordering::AcqRel, Ordering::Relaxed).is_err() {
         return;
     }
+    // Not every machine keeps the stores in order by itself.
+    core::sync::atomic::fence(Ordering::Release);
     let header = HEADER.load(Ordering::Acquire);
     // SAFETY: the header stays mapped; the odd sequence keeps other writers out and readers away.
     unsafe { (&raw mut (*header).last).write_volatile(now) };

@@ -11,7 +11,7 @@
 //! `enter`.
 
 #![cfg_attr(panic = "abort", no_std)]
-#![cfg(all(target_os = "linux", target_arch = "x86_64"))]
+#![cfg(target_os = "linux")]
 
 #[cfg(not(panic = "abort"))]
 extern crate core;

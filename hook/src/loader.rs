@@ -6,11 +6,10 @@
 use core::ffi::{CStr, c_char, c_int, c_void};
 use core::sync::atomic::{AtomicUsize, Ordering};
 
-// Only where everything is one object, since the directive must stand in the file that uses the name.
-#[cfg(panic = "abort")]
-core::arch::global_asm!(".symver umtui_dlvsym, dlvsym@GLIBC_2.2.5");
+use crate::arch;
 
 unsafe extern "C" {
+    // Bound to its version by `arch`, where everything is one object.
     #[cfg_attr(panic = "unwind", link_name = "dlvsym")]
     fn umtui_dlvsym(handle: *mut c_void, name: *const c_char, version: *const c_char) -> *mut c_void;
 }
@@ -20,7 +19,7 @@ type Dlopen = unsafe extern "C" fn(*const c_char, c_int) -> *mut c_void;
 type Dlclose = unsafe extern "C" fn(*mut c_void) -> c_int;
 type Dladdr1 = unsafe extern "C" fn(*const c_void, *mut libc::Dl_info, *mut *mut c_void, c_int) -> c_int;
 
-/// Address of the real `dlsym`; the trampolines of [`crate::interpose`] jump there.
+/// Address of the real `dlsym`; the tail-jumps of [`arch`] lead there.
 pub static DLSYM: AtomicUsize = AtomicUsize::new(0);
 /// Address of the real `dlopen`.
 pub static DLOPEN: AtomicUsize = AtomicUsize::new(0);
@@ -28,16 +27,13 @@ pub static DLOPEN: AtomicUsize = AtomicUsize::new(0);
 pub static DLCLOSE: AtomicUsize = AtomicUsize::new(0);
 static DLADDR1: AtomicUsize = AtomicUsize::new(0);
 
-/// Versions under which glibc has these functions on x86-64: since it moved them into libc, and before.
-const VERSIONS: [&CStr; 2] = [c"GLIBC_2.34", c"GLIBC_2.2.5"];
-
 /// Finds the real functions, once.
 pub fn prepare() {
     for (place, name) in [(&DLSYM, c"dlsym"), (&DLOPEN, c"dlopen"), (&DLCLOSE, c"dlclose"), (&DLADDR1, c"dladdr1")] {
         if place.load(Ordering::Relaxed) != 0 {
             continue;
         }
-        let found = VERSIONS.iter().chain(&[c"GLIBC_2.3.3"]).find_map(|version| {
+        let found = arch::GLIBC_VERSIONS.iter().find_map(|version| {
             // SAFETY: C strings; RTLD_NEXT from here means after us.
             let found = unsafe { umtui_dlvsym(libc::RTLD_NEXT, name.as_ptr(), version.as_ptr()) };
             (!found.is_null()).then_some(found as usize)
@@ -172,7 +168,7 @@ impl Object {
 
     /// Whether it comes before us in the loader's list, as the program and libraries preloaded before us do.
     pub fn comes_before_us(&self) -> bool {
-        let own = crate::interpose::dlsym as *const () as usize;
+        let own = arch::dlsym as *const () as usize;
         let Some(own) = Self::at(own) else { return false };
         let mut map = own.map;
         // Those before us were there before us and are not unloaded.

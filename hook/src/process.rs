@@ -1,6 +1,5 @@
 //! The process's recording: begun at the first CUDA call, begun anew in a child after fork.
 
-use core::cell::UnsafeCell;
 use core::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
 use crate::arch::{self, Trampoline};
@@ -9,19 +8,16 @@ use crate::{
 };
 
 /// A page that the kernel wipes in a child after fork or clone, so one load tells a child from its parent.
-#[repr(C, align(4096))]
+#[repr(C)]
 pub struct Page {
     /// Which recording this is, counted through forks; zero: none yet.
     generation: AtomicU64,
     state: AtomicU32,
-    rest: UnsafeCell<[u8; 4080]>,
+    alone: arch::OwnPages,
 }
-// SAFETY: `rest` is never touched.
-unsafe impl Sync for Page {}
 
 /// See [`Page`].
-pub static PAGE: Page =
-    Page { generation: AtomicU64::new(0), state: AtomicU32::new(0), rest: UnsafeCell::new([0; 4080]) };
+pub static PAGE: Page = Page { generation: AtomicU64::new(0), state: AtomicU32::new(0), alone: arch::OwnPages };
 
 const STATE_NONE: u32 = 0;
 const STATE_BEGINNING: u32 = 1;
@@ -109,7 +105,8 @@ fn begin() -> bool {
         return false;
     }
     let page = (&raw const PAGE).cast_mut().cast::<u8>();
-    if !sys::wipe_on_fork(page, size_of::<Page>()) {
+    sys::wipe_on_fork(page, size_of::<Page>());
+    if before == 0 {
         watch_fork();
     }
     sites::objects_changed();
@@ -119,7 +116,8 @@ fn begin() -> bool {
     true
 }
 
-/// Where the kernel cannot wipe the page: the C library tells of its own forks.
+/// There are kernels that cannot wipe the page, and emulators that say they will and do not: the C library tells of its
+/// own forks.
 fn watch_fork() {
     type RegisterAtFork = unsafe extern "C" fn(usize, usize, unsafe extern "C" fn(), usize) -> i32;
     let register = loader::own(c"__register_atfork");

@@ -22,14 +22,8 @@ const NO_SPACE: Outcome = (libc::ENOSPC as Outcome).wrapping_neg();
 /// # Safety
 /// As the system call itself: pointers among the arguments must be what it expects.
 pub unsafe fn call(number: libc::c_long, arguments: [usize; 6]) -> Outcome {
-    let [a, b, c, d, e, f] = arguments;
-    let outcome: Outcome;
-    // SAFETY: the kernel's calling convention; the caller answers for the arguments.
-    unsafe {
-        core::arch::asm!("syscall", inlateout("rax") number as isize => outcome, in("rdi") a, in("rsi") b, in("rdx") c,
-            in("r10") d, in("r8") e, in("r9") f, lateout("rcx") _, lateout("r11") _, options(nostack));
-    }
-    outcome
+    // SAFETY: as the caller says.
+    unsafe { crate::arch::system_call(number, arguments) }
 }
 
 /// Opens a path.
@@ -160,10 +154,9 @@ pub unsafe fn unmap(address: *mut u8, bytes: usize) {
 }
 
 /// Asks that a page be zero in a child after fork or clone.
-pub fn wipe_on_fork(page: *mut u8, bytes: usize) -> bool {
+pub fn wipe_on_fork(page: *mut u8, bytes: usize) {
     // SAFETY: advice; it fails where it does not apply.
-    let outcome = unsafe { call(libc::SYS_madvise, [page as usize, bytes, libc::MADV_WIPEONFORK as usize, 0, 0, 0]) };
-    !failed(outcome)
+    unsafe { call(libc::SYS_madvise, [page as usize, bytes, libc::MADV_WIPEONFORK as usize, 0, 0, 0]) };
 }
 
 /// Device and inode of an open file.
@@ -236,8 +229,8 @@ pub fn yield_now() {
 /// Waits for a signal.
 #[cfg(panic = "abort")]
 pub fn pause() {
-    // SAFETY: no arguments.
-    unsafe { call(libc::SYS_pause, [0; 6]) };
+    // SAFETY: waits for no descriptors, for ever. Newer machines have no call of this name.
+    unsafe { call(libc::SYS_ppoll, [0; 6]) };
 }
 
 /// Host name, folder and the like: a system call that fills a buffer.

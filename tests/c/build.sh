@@ -91,7 +91,7 @@ shared="-shared -fPIC"
     # The forwarding library comes before the tool, and both before the runtime, as with an OpenMP runtime and its tool.
     make_one "$out/rtld_next" rtld_next.c -Wl,--no-as-needed "$out/libnext.so" "$out/libtool.so" $beside $runtime13 -ldl
     # These find the driver of libfake.c with LD_LIBRARY_PATH=OUT_DIR/fake.
-    for name in sigalrm leaving limits loop onesite; do
+    for name in sigalrm leaving limits loop onesite floats; do
         make_one "$out/$name" $name.c -fexceptions -L"$out/fake" -l:libcuda.so.1 -lpthread -ldl
     done
     make_one "$out/exit_order" exit_order.c "$out/libexit.so" $beside $runtime13

@@ -256,6 +256,7 @@ macro_rules! trampoline_by_clock {
         "push rsi",
         "push r10",
         "push r11",
+        // The call's floating-point arguments, which the C library's clock may overwrite.
         "sub rsp, 128",
         "movups [rsp], xmm0",
         "movups [rsp + 16], xmm1",

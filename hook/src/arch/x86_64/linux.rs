@@ -1,0 +1,97 @@
+//! Linux and glibc on x86-64: what differs on other machines.
+
+use core::ffi::CStr;
+use umtui_wire::{clock, header};
+
+use crate::{interpose, loader};
+
+/// The header's word for this machine.
+pub const HEADER_ARCH: u16 = header::ARCH_X86_64;
+/// The header's word for the tick counter.
+pub const TICK_CLOCK: u32 = clock::CLOCK_TSC;
+/// The line in which the kernel names its clocksource if it keeps time by the tick counter.
+pub const TICK_CLOCKSOURCE: &[u8] = b"tsc\n";
+/// Versions under which glibc has `dlsym` and its kin: since it moved them into libc, and before; last `dladdr1`'s.
+pub const GLIBC_VERSIONS: [&CStr; 3] = [c"GLIBC_2.34", c"GLIBC_2.2.5", c"GLIBC_2.3.3"];
+/// Where the loader looks for libraries, near enough.
+pub const LIBRARY_FOLDERS: [&[u8]; 5] =
+    [b"/lib/x86_64-linux-gnu", b"/usr/lib/x86_64-linux-gnu", b"/lib64", b"/usr/lib64", b"/usr/local/lib"];
+
+// Only where everything is one object, since the directive must stand in the file that uses the name.
+#[cfg(panic = "abort")]
+core::arch::global_asm!(".symver umtui_dlvsym, dlvsym@GLIBC_2.2.5");
+
+/// Gives what has it as a field pages of its own, of the largest size that the kernel may have.
+#[repr(C, align(4096))]
+pub struct OwnPages;
+
+/// A system call with up to six arguments: its result, or a negative errno.
+///
+/// # Safety
+/// As the system call itself: pointers among the arguments must be what it expects.
+pub unsafe fn system_call(number: libc::c_long, arguments: [usize; 6]) -> isize {
+    let [a, b, c, d, e, f] = arguments;
+    let outcome: isize;
+    // SAFETY: the kernel's calling convention; the caller answers for the arguments.
+    unsafe {
+        core::arch::asm!("syscall", inlateout("rax") number as isize => outcome, in("rdi") a, in("rsi") b, in("rdx") c,
+            in("r10") d, in("r8") e, in("r9") f, lateout("rcx") _, lateout("r11") _, options(nostack));
+    }
+    outcome
+}
+
+/// `dlsym(handle, name)`: see [`interpose`].
+#[allow(missing_docs)]
+#[unsafe(naked)]
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn dlsym() {
+    core::arch::naked_asm!(
+        "endbr64",
+        "push rdi", "push rsi", "sub rsp, 8",
+        "mov rdx, [rsp + 24]",
+        "call {pick}",
+        "add rsp, 8", "pop rsi", "pop rdi",
+        "test rax, rax",
+        "jz 2f",
+        "mov rax, rdx",
+        "ret",
+        "2:",
+        "mov rax, qword ptr [rip + {real}]",
+        "jmp rax",
+        pick = sym interpose::pick, real = sym loader::DLSYM
+    )
+}
+
+/// `dlopen(path, flags)`.
+#[allow(missing_docs)]
+#[unsafe(naked)]
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn dlopen() {
+    core::arch::naked_asm!(
+        "endbr64",
+        "push rdi", "push rsi", "sub rsp, 8",
+        "mov rdx, [rsp + 24]",
+        "call {before}",
+        "add rsp, 8", "pop rsi", "pop rdi",
+        "mov esi, eax",
+        "mov rax, qword ptr [rip + {real}]",
+        "jmp rax",
+        before = sym interpose::before_dlopen, real = sym loader::DLOPEN
+    )
+}
+
+/// `dlclose(handle)`.
+#[allow(missing_docs)]
+#[unsafe(naked)]
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn dlclose() {
+    core::arch::naked_asm!(
+        "endbr64",
+        "push rdi",
+        "call {before}",
+        "pop rdi",
+        "mov rax, qword ptr [rip + {real}]",
+        "jmp rax",
+        before = sym interpose::before_dlclose, real = sym loader::DLCLOSE
+    )
+}
