@@ -10,12 +10,17 @@
 
 use core::mem::offset_of;
 use core::sync::atomic::{AtomicPtr, Ordering};
-use umtui_wire::chunk::{ChunkHeader, OpenCall};
-use umtui_wire::record::{DURATION_AT, SLOT_BYTES};
+use umtui_wire::chunk::OpenCall;
 
-use crate::slots::{API_AT, EXPORTED, POOL, SLOTS, Slot, UNKNOWN_STACK, shape};
-use crate::thread::{BUSY, Thread};
-use crate::{clock, enter, process, record, sites, slots};
+use crate::slots::{API_AT, EXPORTED, POOL, SLOTS, Slot, UNKNOWN_STACK};
+use crate::thread::Thread;
+use crate::{clock, enter, process, sites, slots};
+
+mod leave;
+mod measure;
+
+pub use leave::leave_of;
+pub use measure::{call_directly, call_recorded, measured_site, nothing};
 
 /// A call that is passing through the trampoline.
 #[repr(C)]
@@ -298,175 +303,10 @@ trampoline_by_clock!("umtui_by_clock", []);
 // For functions that may begin the recording.
 trampoline_by_clock!("umtui_ask", ["jmp 20f"]);
 
-/// The end of a call: from the trampoline's frame, with the result in `r9`, the time in `rax` and the slot in `r11`,
-/// back to the caller. The quick way writes one slot; `$write` puts the arguments into it, at `r8`, and may use `rax`;
-/// `rcx` is the call's place on the desk.
-macro_rules! quick_leave {
-    ($name:literal, [$($write:literal),*]) => {
-        core::arch::global_asm!(
-            ".text",
-            ".balign 32",
-            concat!(".globl ", $name),
-            concat!(".hidden ", $name),
-            concat!(".type ", $name, ", @function"),
-            concat!($name, ":"),
-            ".cfi_startproc",
-            ".cfi_def_cfa rbp, 16",
-            ".cfi_offset rbp, -16",
-            "mov r10, qword ptr [rip + umtui_thread@gottpoff]",
-            "mov rcx, [rbp - 72]",
-            "mov rdx, qword ptr [rip + {page}]",
-            "cmp rdx, qword ptr fs:[r10]",
-            "jne umtui_leave",
-            "mov rsi, fs:[r10 + {until}]",
-            "cmp rax, rsi",
-            "jae umtui_leave",
-            // From here on a signal handler that calls CUDA leaves the chunk alone, and must not have changed it
-            // since it was looked at.
-            "mov qword ptr fs:[r10 + {until}], {busy}",
-            "mov rdi, fs:[r10 + {chunk}]",
-            "mov r8d, [rdi + {committed}]",
-            "lea edx, [r8 + {slot_bytes}]",
-            "cmp edx, fs:[r10 + {limit}]",
-            "ja 9f",
-            "add r8, rdi",
-            "sub rax, [rcx + {start}]",
-            "mov [r8 + {duration}], eax",
-            "mov rax, [rcx + {start}]",
-            "mov [r8 + 8], rax",
-            "mov rax, [rbp + 8]",
-            "or rax, [rcx + {depth}]",
-            "mov [r8 + 16], rax",
-            $($write,)*
-            // The head, committed, and off the desk.
-            "mov eax, [r11 + {head}]",
-            "mov [r8], eax",
-            "mov [r8 + 4], r9d",
-            "mov [rdi + {committed}], edx",
-            "mov fs:[r10 + {until}], rsi",
-            "mov qword ptr [rcx], 0",
-            "mov fs:[r10 + {open}], rcx",
-            "mov rax, r9",
-            ".cfi_remember_state",
-            "leave",
-            ".cfi_def_cfa rsp, 8",
-            "ret",
-            ".cfi_restore_state",
-            "9:",
-            "mov fs:[r10 + {until}], rsi",
-            "jmp umtui_leave",
-            ".cfi_endproc",
-            concat!(".size ", $name, ", . - ", $name),
-            page = sym process::PAGE,
-            until = const offset_of!(Thread, quick_until),
-            chunk = const offset_of!(Thread, chunk),
-            limit = const offset_of!(Thread, limit),
-            open = const offset_of!(Thread, open),
-            busy = const BUSY,
-            committed = const offset_of!(ChunkHeader, committed),
-            slot_bytes = const SLOT_BYTES,
-            start = const offset_of!(OpenCall, start),
-            depth = const offset_of!(OpenCall, depth),
-            duration = const DURATION_AT,
-            head = const offset_of!(Slot, head),
-        );
-    };
-}
-
-quick_leave!("umtui_leave_none", []);
-quick_leave!("umtui_leave_value", ["mov rax, [rcx + 24]", "mov [r8 + 32], rax"]);
-quick_leave!(
-    "umtui_leave_two_values",
-    ["mov rax, [rcx + 24]", "mov [r8 + 32], rax", "mov rax, [rcx + 32]", "mov [r8 + 40], rax"]
-);
-quick_leave!("umtui_leave_value4", ["mov eax, [rcx + 24]", "mov [r8 + 28], eax"]);
-// What a pointer leads to, zero after failure and where the pointer is none.
-quick_leave!(
-    "umtui_leave_pointee",
-    [
-        "xor eax, eax",
-        "test r9d, r9d",
-        "jnz 5f",
-        "mov rax, [rcx + 24]",
-        "cmp rax, 4096",
-        "jae 4f",
-        "xor eax, eax",
-        "jmp 5f",
-        "4: mov rax, [rax]",
-        "5: mov [r8 + 32], rax"
-    ]
-);
-quick_leave!(
-    "umtui_leave_pointee_value",
-    [
-        "xor eax, eax",
-        "test r9d, r9d",
-        "jnz 5f",
-        "mov rax, [rcx + 24]",
-        "cmp rax, 4096",
-        "jae 4f",
-        "xor eax, eax",
-        "jmp 5f",
-        "4: mov rax, [rax]",
-        "5: mov [r8 + 32], rax",
-        "mov rax, [rcx + 32]",
-        "mov [r8 + 40], rax"
-    ]
-);
-quick_leave!(
-    "umtui_leave_pointee4",
-    [
-        "xor eax, eax",
-        "test r9d, r9d",
-        "jnz 5f",
-        "mov rax, [rcx + 24]",
-        "cmp rax, 4096",
-        "jae 4f",
-        "xor eax, eax",
-        "jmp 5f",
-        "4: mov eax, [rax]",
-        "5: mov [r8 + 28], eax"
-    ]
-);
-
 core::arch::global_asm!(
     ".text",
     ".local umtui_clock_now",
     "umtui_clock_now: jmp {now}",
-    // The end of a call that needs more: the frame is completed from the desk, and leave() sees to it.
-    ".balign 32",
-    ".globl umtui_leave",
-    ".hidden umtui_leave",
-    ".type umtui_leave, @function",
-    "umtui_leave:",
-    ".cfi_startproc",
-    ".cfi_def_cfa rbp, 16",
-    ".cfi_offset rbp, -16",
-    "mov [rbp - 80], r9",
-    "mov rcx, [rbp - 72]",
-    "lea rdx, [rip + {deeper}]",
-    "cmp rcx, rdx",
-    "je 2f",
-    "mov rdx, [rcx + 24]",
-    "mov [rbp - 48], rdx",
-    "mov rdx, [rcx + 32]",
-    "mov [rbp - 40], rdx",
-    "mov rdx, [rcx + 40]",
-    "mov [rbp - 32], rdx",
-    "2:",
-    "mov rsi, rax",
-    "lea rdi, [rbp - 80]",
-    "mov rdx, qword ptr [rip + umtui_thread@gottpoff]",
-    "add rdx, qword ptr fs:[0]",
-    "call {leave}",
-    "mov rax, [rbp - 80]",
-    ".cfi_remember_state",
-    "leave",
-    ".cfi_def_cfa rsp, 8",
-    "ret",
-    ".cfi_restore_state",
-    ".cfi_endproc",
-    ".size umtui_leave, . - umtui_leave",
     // Nothing is recorded: to the real function, where the call site is known to be one of its callers and the
     // function is none that may begin the recording.
     ".balign 16",
@@ -486,8 +326,6 @@ core::arch::global_asm!(
     "jz umtui_by_clock",
     "jmp r10",
     now = sym clock::now,
-    deeper = sym record::DEEPER,
-    leave = sym record::leave,
     sites = sym sites::SEEN,
     flags = const offset_of!(Slot, flags),
     control = const slots::CONTROLS_RECORDING,
@@ -497,14 +335,6 @@ unsafe extern "C" {
     fn umtui_by_ticks();
     fn umtui_by_clock();
     fn umtui_off();
-    fn umtui_leave();
-    fn umtui_leave_none();
-    fn umtui_leave_value();
-    fn umtui_leave_two_values();
-    fn umtui_leave_pointee();
-    fn umtui_leave_pointee_value();
-    fn umtui_leave_value4();
-    fn umtui_leave_pointee4();
     static umtui_pool: u8;
     // Defined by the linker: where this library begins and ends in memory.
     static __ehdr_start: u8;
@@ -533,21 +363,6 @@ pub fn use_trampoline(which: Trampoline) {
         Trampoline::Off => umtui_off as *const (),
     };
     TRAMPOLINE.store(address.cast_mut(), Ordering::Release);
-}
-
-/// What the trampoline jumps to when a function whose arguments have this shape has returned.
-pub fn leave_of(shape: u8) -> usize {
-    let leave = match shape {
-        shape::NONE => umtui_leave_none,
-        shape::VALUE => umtui_leave_value,
-        shape::TWO_VALUES => umtui_leave_two_values,
-        shape::POINTEE => umtui_leave_pointee,
-        shape::POINTEE_VALUE => umtui_leave_pointee_value,
-        shape::VALUE4 => umtui_leave_value4,
-        shape::POINTEE4 => umtui_leave_pointee4,
-        _ => umtui_leave,
-    };
-    leave as *const () as usize
 }
 
 // Stubs for function pointers that the program is handed: a fixed pool, since no code is made at run time.
@@ -610,83 +425,6 @@ pub const SITE_PLACES: usize = 1 << 16;
 /// Where the trampoline looks for a site in [`sites::SEEN`]: one instruction tells.
 pub const fn site_place(site: u64) -> usize {
     site as usize & 0xffff
-}
-
-// What recording costs is measured by calls of a function that does nothing, as often as `rdi` says.
-core::arch::global_asm!(
-    ".text",
-    ".balign 16",
-    ".globl umtui_nothing",
-    ".hidden umtui_nothing",
-    "umtui_nothing: ret",
-    ".balign 16",
-    ".globl umtui_call_recorded",
-    ".hidden umtui_call_recorded",
-    "umtui_call_recorded:",
-    ".cfi_startproc",
-    "push rbx",
-    ".cfi_def_cfa_offset 16",
-    ".cfi_offset rbx, -16",
-    "mov rbx, rdi",
-    "2: call 3f",
-    ".globl umtui_measured_site",
-    ".hidden umtui_measured_site",
-    "umtui_measured_site:",
-    "dec rbx",
-    "jnz 2b",
-    "pop rbx",
-    ".cfi_def_cfa_offset 8",
-    "ret",
-    ".cfi_endproc",
-    "3: lea r11, [rip + {slot}]",
-    "jmp qword ptr [rip + {trampoline}]",
-    ".balign 16",
-    ".globl umtui_call_directly",
-    ".hidden umtui_call_directly",
-    "umtui_call_directly:",
-    ".cfi_startproc",
-    "push rbx",
-    ".cfi_def_cfa_offset 16",
-    ".cfi_offset rbx, -16",
-    "mov rbx, rdi",
-    "2: call umtui_nothing",
-    "dec rbx",
-    "jnz 2b",
-    "pop rbx",
-    ".cfi_def_cfa_offset 8",
-    "ret",
-    ".cfi_endproc",
-    slot = sym crate::measure::NOTHING,
-    trampoline = sym TRAMPOLINE,
-);
-
-unsafe extern "C" {
-    fn umtui_call_recorded(times: usize);
-    fn umtui_call_directly(times: usize);
-    static umtui_nothing: u8;
-    static umtui_measured_site: u8;
-}
-
-/// The address of a function that does nothing.
-pub fn nothing() -> usize {
-    &raw const umtui_nothing as usize
-}
-
-/// Where [`call_recorded`] calls from.
-pub fn measured_site() -> u64 {
-    &raw const umtui_measured_site as u64
-}
-
-/// Calls it through the trampoline in force.
-pub fn call_recorded(times: usize) {
-    // SAFETY: the slot stands for the function, the site is known, and the thread is ready to record.
-    unsafe { umtui_call_recorded(times) };
-}
-
-/// Calls it as it is.
-pub fn call_directly(times: usize) {
-    // SAFETY: it does nothing.
-    unsafe { umtui_call_directly(times) };
 }
 
 /// The calling thread's state.
