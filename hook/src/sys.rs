@@ -243,8 +243,9 @@ pub fn on_signal_stack() -> bool {
 /// wait for in vain. Faults are not held back: they cannot wait.
 pub struct SignalsHeld(u64);
 
-/// All signals but SIGILL, SIGTRAP, SIGBUS, SIGFPE and SIGSEGV, as the kernel's set.
-const HELD: u64 = !(1 << 3 | 1 << 4 | 1 << 6 | 1 << 7 | 1 << 10);
+/// All signals but SIGILL, SIGTRAP, SIGBUS, SIGFPE, SIGSEGV and SIGSYS, as the kernel's set. The last is how a sandbox
+/// answers for the system calls that it forbids.
+const HELD: u64 = !(1 << 3 | 1 << 4 | 1 << 6 | 1 << 7 | 1 << 10 | 1 << 30);
 
 impl SignalsHeld {
     /// From here on.
