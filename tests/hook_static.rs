@@ -11,8 +11,8 @@ use std::collections::BTreeSet;
 use umtui_wire::table::{self, FUNCTIONS, Layer};
 
 /// What it may ask of other libraries: all of it in every glibc since 2.17, none of it allocates or locks.
-const ASKED: [&str; 8] =
-    ["__errno_location", "bcmp", "clock_gettime", "dlvsym", "memcmp", "memcpy", "memset", "strlen"];
+const ASKED: [&str; 9] =
+    ["__errno_location", "bcmp", "clock_gettime", "dl_iterate_phdr", "dlvsym", "memcmp", "memcpy", "memset", "strlen"];
 /// Names that it takes besides CUDA's.
 const LOADER: [&str; 3] = ["dlclose", "dlopen", "dlsym"];
 const NAMES: [(&str, &str, Layer, u8); 5] = [

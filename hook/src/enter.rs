@@ -7,10 +7,10 @@ use umtui_wire::chunk::OpenCall;
 use umtui_wire::table::{self, FUNCTIONS, Layer};
 
 use crate::arch::{Frame, Verdict};
-use crate::loader::{self, Loaded, Object};
+use crate::loader::{self, Object};
 use crate::slots::{EXPORTED, SLOTS, Slot};
 use crate::thread::{BUSY, Thread};
-use crate::{chunks, clock, config, definitions, desks, exports, modules, process, record, sites, slots, sys, text};
+use crate::{chunks, clock, config, definitions, desks, exports, modules, process, record, sites, slots, symbols, sys, text};
 
 /// A real function and the table's entry for it.
 pub struct Route {
@@ -199,34 +199,28 @@ fn is_of_tool(address: usize) -> bool {
     })
 }
 
-/// The real function of a name from a library, if it is loaded.
-fn from(library: &CStr, name: &CStr) -> Option<usize> {
-    let found = Loaded::find(library)?.symbol(name) as usize;
-    (found != 0).then_some(found)
-}
-
 /// The real function that a caller would find under a name without us: in another tool that is preloaded after us,
 /// in the library that the caller's object names, or in the global scope after us.
 pub fn in_scope(name: &CStr, caller: usize) -> Option<usize> {
-    let next = loader::symbol(libc::RTLD_NEXT, name) as usize;
-    if next != 0 && is_of_tool(next) {
-        return Some(next);
-    }
-    let prefix: &[u8] = if text::is_runtime(name.to_bytes()) { b"libcudart" } else { b"libcuda.so" };
-    let named = Object::at(caller).and_then(|object| from(object.needs(prefix)?, name));
-    named.or((next != 0).then_some(next))
+    let tool = symbols::of_tool(name.to_bytes());
+    let named = || {
+        let prefix: &[u8] = if text::is_runtime(name.to_bytes()) { b"libcudart" } else { b"libcuda.so" };
+        symbols::of_library(Object::at(caller)?.needs(prefix)?.to_bytes(), name.to_bytes())
+    };
+    let next = || Some(loader::symbol(libc::RTLD_NEXT, name) as usize).filter(|&next| next != 0);
+    tool.or_else(named).or_else(next)
 }
 
 /// The real function behind an exported name, for a caller: the one in its scope, else from whichever library is
 /// loaded. A caller without one in scope has the address from somebody who had.
 fn provider(name: &CStr, caller: usize) -> Option<Route> {
     let anywhere = || {
-        let sonames: &[&CStr] = if text::is_runtime(name.to_bytes()) {
-            &[c"libcudart.so.13", c"libcudart.so.12", c"libcudart.so.11.0"]
+        let sonames: &[&[u8]] = if text::is_runtime(name.to_bytes()) {
+            &[b"libcudart.so.13", b"libcudart.so.12", b"libcudart.so.11.0"]
         } else {
-            &[c"libcuda.so.1"]
+            &[b"libcuda.so.1"]
         };
-        sonames.iter().find_map(|soname| from(soname, name))
+        sonames.iter().find_map(|soname| symbols::of_library(soname, name.to_bytes()))
     };
     let real = in_scope(name, caller).or_else(anywhere)?;
     api_of(name.to_bytes(), real, caller).map(|api| Route { real, api })

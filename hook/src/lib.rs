@@ -35,6 +35,7 @@ mod process;
 mod record;
 mod sites;
 mod slots;
+mod symbols;
 mod sys;
 mod text;
 mod thread;

@@ -68,15 +68,10 @@ pub fn global(name: &CStr) -> *mut c_void {
 }
 
 /// A library that is loaded already, by soname or path; released when it goes.
-pub struct Loaded(*mut c_void);
+struct Loaded(*mut c_void);
 
 impl Loaded {
-    /// `None` if it is not loaded.
-    pub fn find(name: &CStr) -> Option<Self> {
-        Self::open(name.as_ptr())
-    }
-
-    /// By name, or the program itself, with the global scope, for null.
+    /// By name, or the program itself, with the global scope, for null; `None` if it is not loaded.
     fn open(name: *const c_char) -> Option<Self> {
         let real = DLOPEN.load(Ordering::Acquire);
         if real == 0 {
@@ -88,7 +83,7 @@ impl Loaded {
     }
 
     /// A symbol of the library or of what it depends on; null if there is none.
-    pub fn symbol(&self, name: &CStr) -> *mut c_void {
+    fn symbol(&self, name: &CStr) -> *mut c_void {
         symbol(self.0, name)
     }
 }

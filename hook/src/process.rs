@@ -4,7 +4,7 @@ use core::cell::UnsafeCell;
 use core::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
 use crate::arch::{self, Trampoline};
-use crate::{chunks, clock, config, definitions, desks, file, kernels, loader, modules, sites, slots, sys, thread};
+use crate::{chunks, clock, config, definitions, desks, file, kernels, loader, modules, sites, slots, symbols, sys, thread};
 
 /// A page that the kernel wipes in a child after fork or clone, so one load tells a child from its parent.
 #[repr(C, align(4096))]
@@ -113,6 +113,7 @@ unsafe extern "C" fn forked() {
 
 unsafe extern "C" fn load() {
     loader::prepare();
+    symbols::prepare();
     thread::prepare();
 }
 
