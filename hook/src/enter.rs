@@ -57,11 +57,18 @@ unsafe fn decide(frame: &mut Frame, thread: &mut Thread) -> Verdict {
     let slot = unsafe { &*frame.slot };
     let unknown = slot.unknown.load(Ordering::Relaxed) != 0;
     if thread.entering > 1 || thread.busy != 0 || thread.quick_until == BUSY {
-        // A signal handler that has interrupted us.
-        if is_recording() {
-            record::lost(thread);
+        if !innermost_was_left(frame_address(frame), thread) {
+            // A signal handler that has interrupted us.
+            if is_recording() {
+                record::lost(thread);
+            }
+            return Verdict::Pass;
         }
-        return Verdict::Pass;
+        // One that has jumped out of us: what was being written is not there, and no hindrance.
+        definitions::left();
+        slots::left();
+        thread.entering = 1;
+        thread.go_on();
     }
     if !process::ready() {
         if at_home {
@@ -126,12 +133,20 @@ fn begin(thread: &mut Thread) {
     thread.go_on();
 }
 
-/// Closes calls that were left by longjmp or an exception: their frames lie at or below the caller's. On an
+/// Whether the innermost open call was left by longjmp or an exception: its frame lies at or below the caller's. On an
 /// alternate signal stack addresses say nothing, and the open calls are still open.
-fn close_left(address: u64, thread: &mut Thread) {
+fn innermost_was_left(address: u64, thread: &Thread) -> bool {
+    if thread.generation != process::generation() || thread.open.is_null() {
+        return false;
+    }
     // SAFETY: the thread's desk is mapped; before its first call lies an entry whose frame is above all.
     let innermost = unsafe { (*thread.open.sub(1)).frame };
-    if address < innermost || sys::on_signal_stack() {
+    address >= innermost && !sys::on_signal_stack()
+}
+
+/// Closes calls that were left.
+fn close_left(address: u64, thread: &mut Thread) {
+    if !innermost_was_left(address, thread) {
         return;
     }
     // SAFETY: as above.

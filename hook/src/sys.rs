@@ -316,6 +316,13 @@ impl TryLock {
         None
     }
 
+    /// Opens it if the calling thread holds it: what it was held for has been left by a jump.
+    pub fn let_go(&self) {
+        use core::sync::atomic::Ordering;
+        let me = crate::arch::thread() as usize;
+        let _ = self.0.compare_exchange(me, 0, Ordering::Release, Ordering::Relaxed);
+    }
+
     /// Opens it whoever holds it.
     pub fn reset(&self) {
         self.0.store(0, core::sync::atomic::Ordering::Release);
