@@ -85,6 +85,7 @@ unsafe fn decide(frame: &mut Frame, thread: &mut Thread) -> Verdict {
     close_left(frame_address(frame), thread);
     if unknown {
         record::entry(thread, api, clock::now(), frame.site, thread.depth());
+        thread.hand_on_if_ending();
         return Verdict::Pass;
     }
     if at_home {

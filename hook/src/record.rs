@@ -131,6 +131,7 @@ unsafe fn leave_slowly(frame: &mut Frame, ticks: u64, thread: &mut Thread) {
         lost(thread);
     }
     close(frame, thread);
+    thread.hand_on_if_ending();
 }
 
 /// Stands in for the place of a call on a desk that is full. Its start makes every duration too long for the quick
