@@ -168,7 +168,14 @@ fn close(frame: &Frame, thread: &mut Thread) {
     // SAFETY: the thread's desk is mapped.
     unsafe { AtomicU64::from_ptr(&raw mut (*frame.open).head) }.store(0, Ordering::Release);
     thread.open = frame.open;
-    thread.deeper = 0;
+    lose_deeper(thread);
+}
+
+/// Calls for which the desk had no place have left no trace if they did not return.
+fn lose_deeper(thread: &mut Thread) {
+    for _ in 0..core::mem::take(&mut thread.deeper) {
+        lost(thread);
+    }
 }
 
 /// Runs `write` while nobody else may write into the thread's chunk; `None` if somebody is.
@@ -363,7 +370,7 @@ pub fn abandon_from(thread: &mut Thread, depth: usize) {
             }
         }
     }
-    thread.deeper = 0;
+    lose_deeper(thread);
 }
 
 /// What some calls need done after success.
