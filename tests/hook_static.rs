@@ -11,10 +11,10 @@ use std::collections::BTreeSet;
 use umtui_wire::table::{self, FUNCTIONS, Layer};
 
 /// What it may ask of other libraries: all of it in every glibc since 2.17, none of it allocates or locks.
-const ASKED: [&str; 9] =
-    ["__errno_location", "bcmp", "clock_gettime", "dl_iterate_phdr", "dlvsym", "memcmp", "memcpy", "memset", "strlen"];
+const ASKED: [&str; 8] =
+    ["__errno_location", "bcmp", "clock_gettime", "dl_iterate_phdr", "memcmp", "memcpy", "memset", "strlen"];
 /// Names that it takes besides CUDA's.
-const LOADER: [&str; 3] = ["dlclose", "dlopen", "dlsym"];
+const LOADER: [&str; 4] = ["dlclose", "dlopen", "dlsym", "dlvsym"];
 const NAMES: [(&str, &str, Layer, u8); 5] = [
     ("cudart 11.8", include_str!("data/names/cudart-11.8.txt"), Layer::Runtime, 11),
     ("cudart 12.9", include_str!("data/names/cudart-12.9.txt"), Layer::Runtime, 12),

@@ -1,4 +1,4 @@
-//! `dlsym`, `dlopen` and `dlclose`, interposed by tail-jumps.
+//! `dlsym`, `dlvsym`, `dlopen` and `dlclose`, interposed by tail-jumps.
 //!
 //! glibc looks at the return address to know who calls: `RTLD_NEXT` and the caller's `RUNPATH` depend on it.
 //! So these are naked functions that first ask us, then jump to the real function with everything as it was.
@@ -78,6 +78,31 @@ fn swapped(real: usize, api: u16) -> Answer {
     Answer { decided: 1, pointer: slots::stub(real, api) as *mut c_void }
 }
 
+/// Our answer to `dlvsym(handle, name, version)`.
+unsafe extern "C" fn pick_versioned(
+    handle: *mut c_void,
+    name: *const c_char,
+    version: *const c_char,
+    caller: usize,
+) -> Answer {
+    let _errno = sys::Errno::save();
+    loader::prepare();
+    if name.is_null() || version.is_null() || handle == libc::RTLD_NEXT {
+        return GO_ON;
+    }
+    // SAFETY: dlvsym's arguments are C strings.
+    let name = unsafe { CStr::from_ptr(name) };
+    if !text::looks_like_cuda(name.to_bytes()) {
+        return GO_ON;
+    }
+    // SAFETY: as above.
+    let real = unsafe { loader::versioned(handle, name, version) } as usize;
+    match enter::api_of(name.to_bytes(), real, caller).filter(|_| real != 0) {
+        Some(api) => swapped(real, api),
+        None => GO_ON,
+    }
+}
+
 unsafe extern "C" fn before_dlopen(path: *const c_char, flags: c_int, caller: usize) -> c_int {
     let _errno = sys::Errno::save();
     loader::prepare();
@@ -115,6 +140,29 @@ pub unsafe extern "C" fn dlsym() {
         "mov rax, qword ptr [rip + {real}]",
         "jmp rax",
         pick = sym pick, real = sym loader::DLSYM
+    )
+}
+
+/// `dlvsym(handle, name, version)`.
+#[allow(missing_docs)]
+#[unsafe(naked)]
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn dlvsym() {
+    core::arch::naked_asm!(
+        "endbr64",
+        "push rdi", "push rsi", "push rdx",
+        "mov rcx, [rsp + 24]",
+        "call {pick}",
+        "test rax, rax",
+        "jz 2f",
+        "mov rax, rdx",
+        "add rsp, 24",
+        "ret",
+        "2:",
+        "pop rdx", "pop rsi", "pop rdi",
+        "mov rax, qword ptr [rip + {real}]",
+        "jmp rax",
+        pick = sym pick_versioned, real = sym loader::DLVSYM
     )
 }
 

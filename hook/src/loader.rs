@@ -1,48 +1,46 @@
 //! The dynamic loader's real functions, and what they tell of objects and symbols.
 //!
-//! `dlsym`, `dlopen` and `dlclose` are names we export ourselves, so the real ones are found by `dlvsym`,
-//! bound to its oldest version to keep the glibc floor low.
+//! `dlsym`, `dlvsym`, `dlopen` and `dlclose` are names we export ourselves, so the real ones are looked for in the C
+//! library itself.
 
 use core::ffi::{CStr, c_char, c_int, c_void};
 use core::sync::atomic::{AtomicUsize, Ordering};
 
-// Only where everything is one object, since the directive must stand in the file that uses the name.
-#[cfg(panic = "abort")]
-core::arch::global_asm!(".symver umtui_dlvsym, dlvsym@GLIBC_2.2.5");
-
-unsafe extern "C" {
-    #[cfg_attr(panic = "unwind", link_name = "dlvsym")]
-    fn umtui_dlvsym(handle: *mut c_void, name: *const c_char, version: *const c_char) -> *mut c_void;
-}
+use crate::symbols;
 
 type Dlsym = unsafe extern "C" fn(*mut c_void, *const c_char) -> *mut c_void;
+type Dlvsym = unsafe extern "C" fn(*mut c_void, *const c_char, *const c_char) -> *mut c_void;
 type Dlopen = unsafe extern "C" fn(*const c_char, c_int) -> *mut c_void;
 type Dlclose = unsafe extern "C" fn(*mut c_void) -> c_int;
 type Dladdr1 = unsafe extern "C" fn(*const c_void, *mut libc::Dl_info, *mut *mut c_void, c_int) -> c_int;
 
 /// Address of the real `dlsym`; the trampolines of [`crate::interpose`] jump there.
 pub static DLSYM: AtomicUsize = AtomicUsize::new(0);
+/// Address of the real `dlvsym`.
+pub static DLVSYM: AtomicUsize = AtomicUsize::new(0);
 /// Address of the real `dlopen`.
 pub static DLOPEN: AtomicUsize = AtomicUsize::new(0);
 /// Address of the real `dlclose`.
 pub static DLCLOSE: AtomicUsize = AtomicUsize::new(0);
 static DLADDR1: AtomicUsize = AtomicUsize::new(0);
 
-/// Versions under which glibc has these functions on x86-64: since it moved them into libc, and before.
-const VERSIONS: [&CStr; 2] = [c"GLIBC_2.34", c"GLIBC_2.2.5"];
+/// Where glibc has these functions: since 2.34, and before.
+const LIBRARIES: [&[u8]; 2] = [b"libc.so.6", b"libdl.so.2"];
 
 /// Finds the real functions, once.
 pub fn prepare() {
-    for (place, name) in [(&DLSYM, c"dlsym"), (&DLOPEN, c"dlopen"), (&DLCLOSE, c"dlclose"), (&DLADDR1, c"dladdr1")] {
-        if place.load(Ordering::Relaxed) != 0 {
-            continue;
+    let functions: [(&AtomicUsize, &[u8]); 5] = [
+        (&DLSYM, b"dlsym"),
+        (&DLVSYM, b"dlvsym"),
+        (&DLOPEN, b"dlopen"),
+        (&DLCLOSE, b"dlclose"),
+        (&DLADDR1, b"dladdr1"),
+    ];
+    for (place, name) in functions {
+        if place.load(Ordering::Relaxed) == 0 {
+            let found = LIBRARIES.iter().find_map(|library| symbols::of_library(library, name));
+            place.store(found.unwrap_or(0), Ordering::Release);
         }
-        let found = VERSIONS.iter().chain(&[c"GLIBC_2.3.3"]).find_map(|version| {
-            // SAFETY: C strings; RTLD_NEXT from here means after us.
-            let found = unsafe { umtui_dlvsym(libc::RTLD_NEXT, name.as_ptr(), version.as_ptr()) };
-            (!found.is_null()).then_some(found as usize)
-        });
-        place.store(found.unwrap_or(0), Ordering::Release);
     }
 }
 
@@ -54,6 +52,19 @@ pub fn symbol(handle: *mut c_void, name: &CStr) -> *mut c_void {
     }
     // SAFETY: the address is dlsym's.
     unsafe { core::mem::transmute::<usize, Dlsym>(real)(handle, name.as_ptr()) }
+}
+
+/// The real `dlvsym`, called as ourselves. It never finds us, since our names have no versions.
+///
+/// # Safety
+/// `version` is a C string.
+pub unsafe fn versioned(handle: *mut c_void, name: &CStr, version: *const c_char) -> *mut c_void {
+    let real = DLVSYM.load(Ordering::Acquire);
+    if real == 0 {
+        return core::ptr::null_mut();
+    }
+    // SAFETY: the address is dlvsym's.
+    unsafe { core::mem::transmute::<usize, Dlvsym>(real)(handle, name.as_ptr(), version) }
 }
 
 /// A function of the C library.
