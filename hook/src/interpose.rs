@@ -48,6 +48,11 @@ unsafe extern "C" fn pick(handle: *mut c_void, name: *const c_char, caller: usiz
             None => return nothing(name),
         }
     }
+    if handle != libc::RTLD_DEFAULT
+        && let Some(tools) = loader::by_tool(handle, name)
+    {
+        real = tools;
+    }
     match enter::api_of(name.to_bytes(), real as usize, caller) {
         Some(api) => swapped(real as usize, api),
         None => GO_ON,
@@ -78,6 +83,19 @@ fn swapped(real: usize, api: u16) -> Answer {
     Answer { decided: 1, pointer: slots::stub(real, api) as *mut c_void }
 }
 
+/// A tool that is preloaded before us and takes `dlsym` asks for the next one by its version, as it must; that is ours,
+/// though it has none.
+fn next_of(name: &CStr, caller: usize) -> Option<Answer> {
+    let own = match name.to_bytes() {
+        b"dlsym" => dlsym as *const (),
+        b"dlvsym" => dlvsym as *const (),
+        b"dlopen" => dlopen as *const (),
+        b"dlclose" => dlclose as *const (),
+        _ => return None,
+    };
+    Object::at(caller)?.comes_before_us().then_some(Answer { decided: 1, pointer: own.cast_mut().cast() })
+}
+
 /// Our answer to `dlvsym(handle, name, version)`.
 unsafe extern "C" fn pick_versioned(
     handle: *mut c_void,
@@ -87,11 +105,14 @@ unsafe extern "C" fn pick_versioned(
 ) -> Answer {
     let _errno = sys::Errno::save();
     loader::prepare();
-    if name.is_null() || version.is_null() || handle == libc::RTLD_NEXT {
+    if name.is_null() || version.is_null() {
         return GO_ON;
     }
     // SAFETY: dlvsym's arguments are C strings.
     let name = unsafe { CStr::from_ptr(name) };
+    if handle == libc::RTLD_NEXT {
+        return next_of(name, caller).unwrap_or(GO_ON);
+    }
     if !text::looks_like_cuda(name.to_bytes()) {
         return GO_ON;
     }
@@ -139,7 +160,7 @@ pub unsafe extern "C" fn dlsym() {
         "2:",
         "mov rax, qword ptr [rip + {real}]",
         "jmp rax",
-        pick = sym pick, real = sym loader::DLSYM
+        pick = sym pick, real = sym loader::NEXT_DLSYM
     )
 }
 
@@ -162,7 +183,7 @@ pub unsafe extern "C" fn dlvsym() {
         "pop rdx", "pop rsi", "pop rdi",
         "mov rax, qword ptr [rip + {real}]",
         "jmp rax",
-        pick = sym pick_versioned, real = sym loader::DLVSYM
+        pick = sym pick_versioned, real = sym loader::NEXT_DLVSYM
     )
 }
 
@@ -180,7 +201,7 @@ pub unsafe extern "C" fn dlopen() {
         "mov esi, eax",
         "mov rax, qword ptr [rip + {real}]",
         "jmp rax",
-        before = sym before_dlopen, real = sym loader::DLOPEN
+        before = sym before_dlopen, real = sym loader::NEXT_DLOPEN
     )
 }
 
@@ -196,6 +217,6 @@ pub unsafe extern "C" fn dlclose() {
         "pop rdi",
         "mov rax, qword ptr [rip + {real}]",
         "jmp rax",
-        before = sym before_dlclose, real = sym loader::DLCLOSE
+        before = sym before_dlclose, real = sym loader::NEXT_DLCLOSE
     )
 }

@@ -14,34 +14,53 @@ type Dlopen = unsafe extern "C" fn(*const c_char, c_int) -> *mut c_void;
 type Dlclose = unsafe extern "C" fn(*mut c_void) -> c_int;
 type Dladdr1 = unsafe extern "C" fn(*const c_void, *mut libc::Dl_info, *mut *mut c_void, c_int) -> c_int;
 
-/// Address of the real `dlsym`; the trampolines of [`crate::interpose`] jump there.
-pub static DLSYM: AtomicUsize = AtomicUsize::new(0);
-/// Address of the real `dlvsym`.
-pub static DLVSYM: AtomicUsize = AtomicUsize::new(0);
-/// Address of the real `dlopen`.
-pub static DLOPEN: AtomicUsize = AtomicUsize::new(0);
-/// Address of the real `dlclose`.
-pub static DLCLOSE: AtomicUsize = AtomicUsize::new(0);
+static DLSYM: AtomicUsize = AtomicUsize::new(0);
+static DLVSYM: AtomicUsize = AtomicUsize::new(0);
+static DLOPEN: AtomicUsize = AtomicUsize::new(0);
+static DLCLOSE: AtomicUsize = AtomicUsize::new(0);
 static DLADDR1: AtomicUsize = AtomicUsize::new(0);
+
+/// Where the tail-jumps of [`crate::interpose`] lead: to the real function, or to that of another tool which is preloaded
+/// after us and takes the same name.
+pub static NEXT_DLSYM: AtomicUsize = AtomicUsize::new(0);
+/// As [`NEXT_DLSYM`].
+pub static NEXT_DLVSYM: AtomicUsize = AtomicUsize::new(0);
+/// As [`NEXT_DLSYM`].
+pub static NEXT_DLOPEN: AtomicUsize = AtomicUsize::new(0);
+/// As [`NEXT_DLSYM`].
+pub static NEXT_DLCLOSE: AtomicUsize = AtomicUsize::new(0);
+static NEXT_DLADDR1: AtomicUsize = AtomicUsize::new(0);
 
 /// Where glibc has these functions: since 2.34, and before.
 const LIBRARIES: [&[u8]; 2] = [b"libc.so.6", b"libdl.so.2"];
 
 /// Finds the real functions, once.
 pub fn prepare() {
-    let functions: [(&AtomicUsize, &[u8]); 5] = [
-        (&DLSYM, b"dlsym"),
-        (&DLVSYM, b"dlvsym"),
-        (&DLOPEN, b"dlopen"),
-        (&DLCLOSE, b"dlclose"),
-        (&DLADDR1, b"dladdr1"),
+    let functions: [(&AtomicUsize, &AtomicUsize, &[u8]); 5] = [
+        (&DLSYM, &NEXT_DLSYM, b"dlsym"),
+        (&DLVSYM, &NEXT_DLVSYM, b"dlvsym"),
+        (&DLOPEN, &NEXT_DLOPEN, b"dlopen"),
+        (&DLCLOSE, &NEXT_DLCLOSE, b"dlclose"),
+        (&DLADDR1, &NEXT_DLADDR1, b"dladdr1"),
     ];
-    for (place, name) in functions {
-        if place.load(Ordering::Relaxed) == 0 {
-            let found = LIBRARIES.iter().find_map(|library| symbols::of_library(library, name));
-            place.store(found.unwrap_or(0), Ordering::Release);
+    for (place, next, name) in functions {
+        if next.load(Ordering::Relaxed) == 0 {
+            let real = LIBRARIES.iter().find_map(|library| symbols::of_library(library, name)).unwrap_or(0);
+            place.store(real, Ordering::Release);
+            next.store(symbols::of_tool(name).unwrap_or(real), Ordering::Release);
         }
     }
+}
+
+/// What another tool that is preloaded after us and takes `dlsym` would answer, if there is one.
+pub fn by_tool(handle: *mut c_void, name: &CStr) -> Option<*mut c_void> {
+    let next = NEXT_DLSYM.load(Ordering::Acquire);
+    if next == 0 || next == DLSYM.load(Ordering::Acquire) {
+        return None;
+    }
+    // SAFETY: the address is that of a function that stands for dlsym.
+    let found = unsafe { core::mem::transmute::<usize, Dlsym>(next)(handle, name.as_ptr()) };
+    (!found.is_null()).then_some(found)
 }
 
 /// The real `dlsym`, called as ourselves: an explicit handle means what it says, `RTLD_NEXT` means after us.
