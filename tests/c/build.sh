@@ -74,6 +74,7 @@ shared="-shared -fPIC"
     make_one "$out/liboracle.so" liboracle.c $shared -ldl
     make_one "$out/libsecond.so" libsecond.c $shared -ldl
     make_one "$out/libmalloc.so" libmalloc.c $shared
+    make_one "$out/libtracer.so" libtracer.c $shared -ldl
     mkdir -p "$out/fake"
     make_one "$out/fake/libcuda.so.1" libfake.c $shared -Wl,-soname,libcuda.so.1
     wait
@@ -82,7 +83,7 @@ shared="-shared -fPIC"
         make_one "$out/$name" $name.c $runtime13 -ldl -lpthread
     done
     make_one "$out/linked_driver" linked_driver.c $driver
-    for name in dlopen_local dlopen_global absolute getproc reload dlerror; do
+    for name in dlopen_local dlopen_global absolute getproc reload dlerror ways; do
         make_one "$out/$name" $name.c -ldl
     done
     make_one "$out/static_cudart" static_cudart.c "$lib/libumsim_cudart_static.a" -ldl -lpthread -lm -lgcc_s
