@@ -16,7 +16,7 @@ const ASKED: [&str; 10] = [
     "__errno_location",
     "bcmp",
     "clock_gettime",
-    "dlvsym",
+    "dl_iterate_phdr",
     "memcmp",
     "memcpy",
     "memset",
@@ -24,7 +24,7 @@ const ASKED: [&str; 10] = [
     "strlen",
 ];
 /// Names that it takes besides CUDA's.
-const LOADER: [&str; 3] = ["dlclose", "dlopen", "dlsym"];
+const LOADER: [&str; 4] = ["dlclose", "dlopen", "dlsym", "dlvsym"];
 const NAMES: [(&str, &str, Layer, u8); 5] = [
     ("cudart 11.8", include_str!("data/names/cudart-11.8.txt"), Layer::Runtime, 11),
     ("cudart 12.9", include_str!("data/names/cudart-12.9.txt"), Layer::Runtime, 12),

@@ -246,6 +246,11 @@ pub fn kernel(handle: u64, name: u32) -> bool {
     with_writer(|writer| writer.put(head, [handle, clock::now(), 0, 0, 0], b"", [0; 6])).unwrap_or(false)
 }
 
+/// The calling thread has jumped out of what it was writing down.
+pub fn left() {
+    LOCK.let_go();
+}
+
 /// In a child after fork: what the parent wrote down is not in our file.
 pub fn after_fork() {
     LOCK.reset();

@@ -1,4 +1,4 @@
-//! `dlsym`, `dlopen` and `dlclose`, interposed by tail-jumps.
+//! `dlsym`, `dlvsym`, `dlopen` and `dlclose`, interposed by tail-jumps.
 //!
 //! glibc looks at the return address to know who calls: `RTLD_NEXT` and the caller's `RUNPATH` depend on it.
 //! So the names are exported by assembly ([`arch`]) that first asks us, then jumps to the real function with everything
@@ -52,6 +52,11 @@ pub unsafe extern "C" fn pick(handle: *mut c_void, name: *const c_char, caller: 
             None => return nothing(name),
         }
     }
+    if handle != libc::RTLD_DEFAULT
+        && let Some(tools) = loader::by_tool(handle, name)
+    {
+        real = tools;
+    }
     match enter::api_of(name.to_bytes(), real as usize, caller) {
         Some(api) => swapped(real as usize, api),
         None => GO_ON,
@@ -80,6 +85,50 @@ fn swapped(real: usize, api: u16) -> Answer {
     // A look-up that succeeds clears what dlerror() would say of those before it.
     loader::own(c"dlsym");
     Answer { decided: 1, pointer: slots::stub(real, api) as *mut c_void }
+}
+
+/// A tool that is preloaded before us and takes `dlsym` asks for the next one by its version, as it must; that is ours,
+/// though it has none.
+fn next_of(name: &CStr, caller: usize) -> Option<Answer> {
+    let own = match name.to_bytes() {
+        b"dlsym" => arch::dlsym as *const (),
+        b"dlvsym" => arch::dlvsym as *const (),
+        b"dlopen" => arch::dlopen as *const (),
+        b"dlclose" => arch::dlclose as *const (),
+        _ => return None,
+    };
+    Object::at(caller)?.comes_before_us().then_some(Answer { decided: 1, pointer: own.cast_mut().cast() })
+}
+
+/// Our answer to `dlvsym(handle, name, version)`.
+///
+/// # Safety
+/// As `dlvsym`.
+pub unsafe extern "C" fn pick_versioned(
+    handle: *mut c_void,
+    name: *const c_char,
+    version: *const c_char,
+    caller: usize,
+) -> Answer {
+    let _errno = sys::Errno::save();
+    loader::prepare();
+    if name.is_null() || version.is_null() {
+        return GO_ON;
+    }
+    // SAFETY: dlvsym's arguments are C strings.
+    let name = unsafe { CStr::from_ptr(name) };
+    if handle == libc::RTLD_NEXT {
+        return next_of(name, caller).unwrap_or(GO_ON);
+    }
+    if !text::looks_like_cuda(name.to_bytes()) {
+        return GO_ON;
+    }
+    // SAFETY: as above.
+    let real = unsafe { loader::versioned(handle, name, version) } as usize;
+    match enter::api_of(name.to_bytes(), real, caller).filter(|_| real != 0) {
+        Some(api) => swapped(real, api),
+        None => GO_ON,
+    }
 }
 
 /// The flags for the real `dlopen(path, flags)`.

@@ -39,6 +39,7 @@ mod record;
 mod sites;
 mod slots;
 mod space;
+mod symbols;
 mod sys;
 mod text;
 mod thread;

@@ -1,45 +1,66 @@
 //! The dynamic loader's real functions, and what they tell of objects and symbols.
 //!
-//! `dlsym`, `dlopen` and `dlclose` are names we export ourselves, so the real ones are found by `dlvsym`,
-//! bound to its oldest version to keep the glibc floor low.
+//! `dlsym`, `dlvsym`, `dlopen` and `dlclose` are names we export ourselves, so the real ones are looked for in the C
+//! library itself.
 
 use core::ffi::{CStr, c_char, c_int, c_void};
 use core::sync::atomic::{AtomicUsize, Ordering};
 
-use crate::arch;
-
-unsafe extern "C" {
-    // Bound to its version by `arch`, where everything is one object.
-    #[cfg_attr(panic = "unwind", link_name = "dlvsym")]
-    fn umtui_dlvsym(handle: *mut c_void, name: *const c_char, version: *const c_char) -> *mut c_void;
-}
+use crate::{arch, symbols};
 
 type Dlsym = unsafe extern "C" fn(*mut c_void, *const c_char) -> *mut c_void;
+type Dlvsym = unsafe extern "C" fn(*mut c_void, *const c_char, *const c_char) -> *mut c_void;
 type Dlopen = unsafe extern "C" fn(*const c_char, c_int) -> *mut c_void;
 type Dlclose = unsafe extern "C" fn(*mut c_void) -> c_int;
 type Dladdr1 = unsafe extern "C" fn(*const c_void, *mut libc::Dl_info, *mut *mut c_void, c_int) -> c_int;
 
-/// Address of the real `dlsym`; the tail-jumps of [`arch`] lead there.
-pub static DLSYM: AtomicUsize = AtomicUsize::new(0);
-/// Address of the real `dlopen`.
-pub static DLOPEN: AtomicUsize = AtomicUsize::new(0);
-/// Address of the real `dlclose`.
-pub static DLCLOSE: AtomicUsize = AtomicUsize::new(0);
+static DLSYM: AtomicUsize = AtomicUsize::new(0);
+static DLVSYM: AtomicUsize = AtomicUsize::new(0);
+static DLOPEN: AtomicUsize = AtomicUsize::new(0);
+static DLCLOSE: AtomicUsize = AtomicUsize::new(0);
 static DLADDR1: AtomicUsize = AtomicUsize::new(0);
+
+/// Where the tail-jumps of [`crate::interpose`] lead: to the real function, or to that of another tool which is preloaded
+/// after us and takes the same name.
+pub static NEXT_DLSYM: AtomicUsize = AtomicUsize::new(0);
+/// As [`NEXT_DLSYM`].
+pub static NEXT_DLVSYM: AtomicUsize = AtomicUsize::new(0);
+/// As [`NEXT_DLSYM`].
+pub static NEXT_DLOPEN: AtomicUsize = AtomicUsize::new(0);
+/// As [`NEXT_DLSYM`].
+pub static NEXT_DLCLOSE: AtomicUsize = AtomicUsize::new(0);
+static NEXT_DLADDR1: AtomicUsize = AtomicUsize::new(0);
+
+/// Where glibc has these functions: since 2.34, and before.
+const LIBRARIES: [&[u8]; 2] = [b"libc.so.6", b"libdl.so.2"];
 
 /// Finds the real functions, once.
 pub fn prepare() {
-    for (place, name) in [(&DLSYM, c"dlsym"), (&DLOPEN, c"dlopen"), (&DLCLOSE, c"dlclose"), (&DLADDR1, c"dladdr1")] {
-        if place.load(Ordering::Relaxed) != 0 {
-            continue;
+    let functions: [(&AtomicUsize, &AtomicUsize, &[u8]); 5] = [
+        (&DLSYM, &NEXT_DLSYM, b"dlsym"),
+        (&DLVSYM, &NEXT_DLVSYM, b"dlvsym"),
+        (&DLOPEN, &NEXT_DLOPEN, b"dlopen"),
+        (&DLCLOSE, &NEXT_DLCLOSE, b"dlclose"),
+        (&DLADDR1, &NEXT_DLADDR1, b"dladdr1"),
+    ];
+    for (place, next, name) in functions {
+        if next.load(Ordering::Relaxed) == 0 {
+            let real = LIBRARIES.iter().find_map(|library| symbols::of_library(library, name)).unwrap_or(0);
+            place.store(real, Ordering::Release);
+            next.store(symbols::of_tool(name).unwrap_or(real), Ordering::Release);
         }
-        let found = arch::GLIBC_VERSIONS.iter().find_map(|version| {
-            // SAFETY: C strings; RTLD_NEXT from here means after us.
-            let found = unsafe { umtui_dlvsym(libc::RTLD_NEXT, name.as_ptr(), version.as_ptr()) };
-            (!found.is_null()).then_some(found as usize)
-        });
-        place.store(found.unwrap_or(0), Ordering::Release);
     }
+}
+
+/// What another tool that is preloaded after us and takes `dlsym` would answer, if there is one.
+pub fn by_tool(handle: *mut c_void, name: &CStr) -> Option<*mut c_void> {
+    let next = NEXT_DLSYM.load(Ordering::Acquire);
+    if next == 0 || next == DLSYM.load(Ordering::Acquire) {
+        return None;
+    }
+    // SAFETY: the address is that of a function that stands for dlsym.
+    let found = unsafe { core::mem::transmute::<usize, Dlsym>(next)(handle, name.as_ptr()) };
+    (!found.is_null()).then_some(found)
 }
 
 /// The real `dlsym`, called as ourselves: an explicit handle means what it says, `RTLD_NEXT` means after us.
@@ -50,6 +71,19 @@ pub fn symbol(handle: *mut c_void, name: &CStr) -> *mut c_void {
     }
     // SAFETY: the address is dlsym's.
     unsafe { core::mem::transmute::<usize, Dlsym>(real)(handle, name.as_ptr()) }
+}
+
+/// The real `dlvsym`, called as ourselves. It never finds us, since our names have no versions.
+///
+/// # Safety
+/// `version` is a C string.
+pub unsafe fn versioned(handle: *mut c_void, name: &CStr, version: *const c_char) -> *mut c_void {
+    let real = DLVSYM.load(Ordering::Acquire);
+    if real == 0 {
+        return core::ptr::null_mut();
+    }
+    // SAFETY: the address is dlvsym's.
+    unsafe { core::mem::transmute::<usize, Dlvsym>(real)(handle, name.as_ptr(), version) }
 }
 
 /// A function of the C library.
@@ -64,15 +98,10 @@ pub fn global(name: &CStr) -> *mut c_void {
 }
 
 /// A library that is loaded already, by soname or path; released when it goes.
-pub struct Loaded(*mut c_void);
+struct Loaded(*mut c_void);
 
 impl Loaded {
-    /// `None` if it is not loaded.
-    pub fn find(name: &CStr) -> Option<Self> {
-        Self::open(name.as_ptr())
-    }
-
-    /// By name, or the program itself, with the global scope, for null.
+    /// By name, or the program itself, with the global scope, for null; `None` if it is not loaded.
     fn open(name: *const c_char) -> Option<Self> {
         let real = DLOPEN.load(Ordering::Acquire);
         if real == 0 {
@@ -84,7 +113,7 @@ impl Loaded {
     }
 
     /// A symbol of the library or of what it depends on; null if there is none.
-    pub fn symbol(&self, name: &CStr) -> *mut c_void {
+    fn symbol(&self, name: &CStr) -> *mut c_void {
         symbol(self.0, name)
     }
 }

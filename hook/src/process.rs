@@ -4,7 +4,8 @@ use core::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
 use crate::arch::{self, Trampoline};
 use crate::{
-    capture, chunks, clock, config, definitions, desks, file, kernels, loader, modules, sites, slots, sys, thread,
+    capture, chunks, clock, config, definitions, desks, file, kernels, loader, modules, sites, slots, symbols, sys,
+    thread,
 };
 
 /// A page that the kernel wipes in a child after fork or clone, so one load tells a child from its parent.
@@ -134,6 +135,7 @@ unsafe extern "C" fn forked() {
 
 unsafe extern "C" fn load() {
     loader::prepare();
+    symbols::prepare();
     capture::prepare();
     thread::prepare();
 }

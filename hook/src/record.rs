@@ -134,6 +134,7 @@ unsafe fn leave_slowly(frame: &mut Frame, end: u64, thread: &mut Thread) {
         lost(thread);
     }
     close(frame, thread);
+    thread.hand_on_if_ending();
 }
 
 /// Stands in for the place of a call on a desk that is full. While there are such calls, none ends the quick way.
@@ -168,10 +169,17 @@ fn close(frame: &Frame, thread: &mut Thread) {
         // SAFETY: the thread's desk is mapped.
         unsafe { AtomicU64::from_ptr(&raw mut (*frame.open).head) }.store(0, Ordering::Release);
         thread.open = frame.open;
-        thread.deeper = 0;
+        lose_deeper(thread);
     }
     if thread.busy == 0 && thread.quick_until != BUSY {
         thread.go_on();
+    }
+}
+
+/// Calls for which the desk had no place have left no trace if they did not return.
+fn lose_deeper(thread: &mut Thread) {
+    for _ in 0..core::mem::take(&mut thread.deeper) {
+        lost(thread);
     }
 }
 
@@ -373,7 +381,7 @@ pub fn abandon_from(thread: &mut Thread, depth: usize) {
             }
         }
     }
-    thread.deeper = 0;
+    lose_deeper(thread);
 }
 
 /// What some calls need done after success.

@@ -316,6 +316,11 @@ pub fn for_each_used(mut each: impl FnMut(&Slot)) {
     }
 }
 
+/// The calling thread has jumped out of a look-up.
+pub fn left() {
+    POOL_LOCK.let_go();
+}
+
 /// After fork: whoever held the lock is not here.
 pub fn after_fork() {
     POOL_LOCK.reset();

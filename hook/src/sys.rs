@@ -293,8 +293,9 @@ pub fn on_signal_stack() -> bool {
 /// wait for in vain. Faults are not held back: they cannot wait.
 pub struct SignalsHeld(u64);
 
-/// All signals but SIGILL, SIGTRAP, SIGBUS, SIGFPE and SIGSEGV, as the kernel's set.
-const HELD: u64 = !(1 << 3 | 1 << 4 | 1 << 6 | 1 << 7 | 1 << 10);
+/// All signals but SIGILL, SIGTRAP, SIGBUS, SIGFPE, SIGSEGV and SIGSYS, as the kernel's set. The last is how a sandbox
+/// answers for the system calls that it forbids.
+const HELD: u64 = !(1 << 3 | 1 << 4 | 1 << 6 | 1 << 7 | 1 << 10 | 1 << 30);
 
 impl SignalsHeld {
     /// From here on.
@@ -370,6 +371,13 @@ impl TryLock {
         use core::sync::atomic::Ordering;
         let me = crate::arch::thread() as usize;
         self.0.compare_exchange(0, me, Ordering::Acquire, Ordering::Relaxed).ok().map(|_| Held(self))
+    }
+
+    /// Opens it if the calling thread holds it: what it was held for has been left by a jump.
+    pub fn let_go(&self) {
+        use core::sync::atomic::Ordering;
+        let me = crate::arch::thread() as usize;
+        let _ = self.0.compare_exchange(me, 0, Ordering::Release, Ordering::Relaxed);
     }
 
     /// Opens it whoever holds it.

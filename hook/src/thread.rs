@@ -43,6 +43,8 @@ pub struct Thread {
     pub range_levels: u32,
     /// Domain of that range.
     pub range_domain: usize,
+    /// Nonzero once the C library has told that the thread ends; it may not tell again.
+    pub ending: u32,
     /// Name as last recorded.
     pub name: [u8; 16],
 }
@@ -65,7 +67,7 @@ impl Thread {
         type SetSpecific = unsafe extern "C" fn(u32, *const c_void) -> i32;
         let set = SET_SPECIFIC.load(Ordering::Acquire);
         let key = EXIT_KEY.load(Ordering::Acquire);
-        if set != 0 && key != u32::MAX {
+        if set != 0 && key != u32::MAX && self.ending == 0 {
             // SAFETY: the address is that of pthread_setspecific, the key was made by pthread_key_create.
             unsafe { core::mem::transmute::<usize, SetSpecific>(set)(key, (&raw const *self).cast()) };
         }
@@ -82,7 +84,7 @@ impl Thread {
     /// Its chunk may be written to again, the quick way too if that can be: up to the next clock reading, and as long
     /// as the duration of no open call outgrows 32 bits.
     pub fn go_on(&mut self) {
-        let quick = self.has_chunk() && self.deeper == 0;
+        let quick = self.has_chunk() && self.deeper == 0 && self.ending == 0;
         self.quick_until = if quick { self.clock_due.min(self.longest_quick()) } else { 0 };
         self.busy = 0;
         while self.lost_meanwhile > 0 {
@@ -96,6 +98,24 @@ impl Thread {
         // SAFETY: the thread's desk is mapped.
         let OpenCall { head, start, .. } = unsafe { (&raw const (*self.desk).calls).cast::<OpenCall>().read() };
         if head == 0 { u64::MAX } else { start.saturating_add(u64::from(u32::MAX)) }
+    }
+
+    /// Leaves desk and chunk to others. Destructors that run later may call CUDA: the thread then begins anew, and
+    /// hands on again after each of its calls, since the C library goes round its destructors only so often.
+    pub fn hand_on(&mut self) {
+        self.busy = 1;
+        self.quick_until = 0;
+        desks::stand_up(self);
+        chunks::hand_back(self);
+        self.busy = 0;
+        self.generation = u64::MAX;
+    }
+
+    /// After a call: hands on if the thread is ending and this was its outermost call.
+    pub fn hand_on_if_ending(&mut self) {
+        if self.ending != 0 && self.depth() == 0 {
+            self.hand_on();
+        }
     }
 
     /// Whether it has a chunk of the file, not the stand-in for one.
@@ -133,11 +153,6 @@ unsafe extern "C" fn ended(thread: *mut c_void) {
     }
     // The thread was cancelled, or left by pthread_exit, inside a call.
     record::abandon_from(thread, 0);
-    thread.busy = 1;
-    thread.quick_until = 0;
-    desks::stand_up(thread);
-    chunks::hand_back(thread);
-    thread.busy = 0;
-    // Destructors that run after this one may call CUDA: the thread then begins anew.
-    thread.generation = u64::MAX;
+    thread.ending = 1;
+    thread.hand_on();
 }

@@ -92,13 +92,25 @@ impl Environment {
         Ok(Self { hook: hook.to_owned(), variables })
     }
 
-    /// Name and value of each variable, given what `LD_PRELOAD` is now.
+    /// Name and value of each variable, given what `LD_PRELOAD` and `ASAN_OPTIONS` are now.
     #[must_use]
-    pub fn variables(&self, preload: Option<&OsStr>) -> Vec<(&'static str, OsString)> {
+    pub fn variables(&self, now: impl Fn(&str) -> Option<OsString>) -> Vec<(&'static str, OsString)> {
         let mut variables = self.variables.clone();
-        variables.push(("LD_PRELOAD", join(&self.hook, preload)));
+        variables.push(("LD_PRELOAD", join(&self.hook, now("LD_PRELOAD").as_deref())));
+        variables.push(("ASAN_OPTIONS", tolerant(now("ASAN_OPTIONS"))));
         variables
     }
+}
+
+/// AddressSanitizer ends programs in which a preloaded library comes before it. It fears for functions that both of them
+/// replace; the hook has none but `dlopen`, whose real one it finds by itself.
+fn tolerant(options: Option<OsString>) -> OsString {
+    let mut options = options.unwrap_or_default();
+    if !options.is_empty() {
+        options.push(":");
+    }
+    options.push("verify_asan_link_order=0");
+    options
 }
 
 /// Puts the hook before what is preloaded already, but after a sanitizer, which insists on being first.
@@ -131,5 +143,11 @@ mod tests {
         assert_eq!(joined("/l/libjemalloc.so.2"), "/c/hook.so:/l/libjemalloc.so.2");
         assert_eq!(joined("/l/libasan.so.8 libx.so"), "/l/libasan.so.8:/c/hook.so:libx.so");
         assert_eq!(joined("/c/hook.so:libx.so"), "/c/hook.so:libx.so");
+    }
+
+    #[test]
+    fn options_of_the_sanitizer_stay() {
+        assert_eq!(tolerant(None), "verify_asan_link_order=0");
+        assert_eq!(tolerant(Some("detect_leaks=0".into())), "detect_leaks=0:verify_asan_link_order=0");
     }
 }

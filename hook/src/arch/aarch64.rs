@@ -31,9 +31,11 @@ core::arch::global_asm!(
     ".set umtui_enter, {enter}",
     ".set umtui_clock_now, {now}",
     ".set umtui_pick, {pick}",
+    ".set umtui_pick_versioned, {pick_versioned}",
     ".set umtui_before_dlopen, {before_dlopen}",
     ".set umtui_before_dlclose, {before_dlclose}",
     ".set umtui_real_dlsym, {dlsym}",
+    ".set umtui_real_dlvsym, {dlvsym}",
     ".set umtui_real_dlopen, {dlopen}",
     ".set umtui_real_dlclose, {dlclose}",
     include_str!("aarch64/trampoline.s"),
@@ -48,11 +50,13 @@ core::arch::global_asm!(
     enter = sym enter::enter,
     now = sym clock::now,
     pick = sym interpose::pick,
+    pick_versioned = sym interpose::pick_versioned,
     before_dlopen = sym interpose::before_dlopen,
     before_dlclose = sym interpose::before_dlclose,
-    dlsym = sym loader::DLSYM,
-    dlopen = sym loader::DLOPEN,
-    dlclose = sym loader::DLCLOSE,
+    dlsym = sym loader::NEXT_DLSYM,
+    dlvsym = sym loader::NEXT_DLVSYM,
+    dlopen = sym loader::NEXT_DLOPEN,
+    dlclose = sym loader::NEXT_DLCLOSE,
 );
 
 unsafe extern "C" {

@@ -438,10 +438,17 @@ static void threads(void) {
 }
 
 /* dlsym and its kin: asked first, then the real function with everything as it was, its caller's address too. */
-u64 umtui_real_dlsym, umtui_real_dlopen, umtui_real_dlclose;
-static u64 asked[3], asked_count;
+u64 umtui_real_dlsym, umtui_real_dlvsym, umtui_real_dlopen, umtui_real_dlclose;
+static u64 asked[4], asked_count;
 static struct { u64 decided, pointer; } picked;
 struct pair { u64 first, second; };
+struct pair umtui_pick_versioned(u64 handle, u64 name, u64 version, u64 caller) {
+    asked[0] = handle, asked[1] = name, asked[2] = caller, asked[3] = version;
+    struct pair pair = {picked.decided, picked.pointer};
+    probe_spoil();
+    return pair;
+}
+
 struct pair umtui_pick(u64 handle, u64 name, u64 caller) {
     asked[0] = handle, asked[1] = name, asked[2] = caller;
     asked_count++;
@@ -461,7 +468,7 @@ void umtui_before_dlclose(void) {
 }
 
 static void tail_jumps(void) {
-    umtui_real_dlsym = umtui_real_dlopen = umtui_real_dlclose = (u64)probe_callee;
+    umtui_real_dlsym = umtui_real_dlvsym = umtui_real_dlopen = umtui_real_dlclose = (u64)probe_callee;
     answer();
     struct call call = made(exported_dlsym, 0, 0);
     probe_call(&call);
@@ -478,6 +485,18 @@ static void tail_jumps(void) {
     SAME(probe_seen.calls, 1);
     SAME(call.result[0], 0x1234);
     kept(&call);
+    call.function = exported_dlvsym, call.x[2] = 0x56;
+    probe_call(&call);
+    SAME(asked[2], (u64)probe_return);
+    SAME(asked[3], 0x56);
+    SAME(call.result[0], 0x1234);
+    kept(&call);
+    picked.decided = 0;
+    probe_call(&call);
+    for (int n = 0; n < 3; n++) SAME(probe_seen.x[n], call.x[n]);
+    SAME(probe_seen.lr, (u64)probe_return);
+    SAME(probe_seen.sp, call.sp_before);
+    came_back(&call);
     call.function = exported_dlopen, call.x[1] = 0x109;
     probe_call(&call);
     SAME(asked[0], call.x[0]);
@@ -494,7 +513,7 @@ static void tail_jumps(void) {
     SAME(probe_seen.x[0], call.x[0]);
     SAME(probe_seen.lr, (u64)probe_return);
     came_back(&call);
-    SAME(probe_seen.calls, 3);
+    SAME(probe_seen.calls, 4);
 }
 
 void conventions(void);

@@ -54,7 +54,7 @@ void probe_call(struct call *), probe_again(struct call *), probe_callee(void), 
 extern const char umtui_pool[];
 void umtui_by_ticks(void), umtui_by_clock(void), umtui_off(void);
 /* As Rust exports what it names umtui_dlsym, umtui_dlopen and umtui_dlclose. */
-void exported_dlsym(void), exported_dlopen(void), exported_dlclose(void);
+void exported_dlsym(void), exported_dlvsym(void), exported_dlopen(void), exported_dlclose(void);
 
 /* What umtui_enter is to say. */
 enum verdict { PASS = 0, RECORD = UMTUI_VERDICT_RECORD, MISSING = 2 };

@@ -184,5 +184,6 @@ probe_spoil:
     .endm
 
     export exported_dlsym, umtui_dlsym
+    export exported_dlvsym, umtui_dlvsym
     export exported_dlopen, umtui_dlopen
     export exported_dlclose, umtui_dlclose

@@ -1,6 +1,5 @@
 //! Linux and glibc on aarch64: what differs on other machines.
 
-use core::ffi::CStr;
 use umtui_wire::{clock, header};
 
 /// The header's word for this machine.
@@ -9,16 +8,9 @@ pub const HEADER_ARCH: u16 = header::ARCH_AARCH64;
 pub const TICK_CLOCK: u32 = clock::CLOCK_CNTVCT;
 /// The line in which the kernel names its clocksource if it keeps time by the tick counter.
 pub const TICK_CLOCKSOURCE: &[u8] = b"arch_sys_counter\n";
-/// Versions under which glibc has `dlsym` and its kin: since it moved them into libc, and before: 2.17, its first on this
-/// machine.
-pub const GLIBC_VERSIONS: [&CStr; 2] = [c"GLIBC_2.34", c"GLIBC_2.17"];
 /// Where the loader looks for libraries, near enough.
 pub const LIBRARY_FOLDERS: [&[u8]; 5] =
     [b"/lib/aarch64-linux-gnu", b"/usr/lib/aarch64-linux-gnu", b"/lib64", b"/usr/lib64", b"/usr/local/lib"];
-
-// Only where everything is one object, since the directive must stand in the file that uses the name.
-#[cfg(panic = "abort")]
-core::arch::global_asm!(".symver umtui_dlvsym, dlvsym@GLIBC_2.17");
 
 /// Gives what has it as a field pages of its own, of the largest size that the kernel may have: 64 KiB is usual where
 /// memory is large.
@@ -53,5 +45,6 @@ macro_rules! export_jump {
 }
 
 export_jump!(dlsym, "umtui_dlsym");
+export_jump!(dlvsym, "umtui_dlvsym");
 export_jump!(dlopen, "umtui_dlopen");
 export_jump!(dlclose, "umtui_dlclose");

@@ -332,7 +332,7 @@ umtui_pool:
     .cfi_endproc
     .size umtui_pool, . - umtui_pool
 
-// dlsym(handle, name), dlopen(path, flags), dlclose(handle): glibc looks at x30 to know who calls, so it must be the
+// dlsym(handle, name), dlvsym(handle, name, version), dlopen(path, flags), dlclose(handle): glibc looks at x30 to know who calls, so it must be the
 // caller's when the real function is jumped to.
 .macro umtui_make_tail_jump name
     .balign 16
@@ -376,6 +376,36 @@ umtui_pool:
 1:
     umtui_end_tail_jump umtui_real_dlsym
     .size umtui_dlsym, . - umtui_dlsym
+
+    .balign 16
+    .globl umtui_dlvsym
+    .hidden umtui_dlvsym
+    .type umtui_dlvsym, @function
+umtui_dlvsym:
+    .cfi_startproc
+    stp x29, x30, [sp, #-48]!
+    .cfi_def_cfa_offset 48
+    .cfi_offset x29, -48
+    .cfi_offset x30, -40
+    mov x29, sp
+    stp x0, x1, [sp, #16]
+    str x2, [sp, #32]
+    mov x3, x30
+    bl umtui_pick_versioned
+    mov x9, x0
+    mov x10, x1
+    ldp x0, x1, [sp, #16]
+    ldr x2, [sp, #32]
+    ldp x29, x30, [sp], #48
+    .cfi_def_cfa_offset 0
+    .cfi_restore x29
+    .cfi_restore x30
+    cbz x9, 1f
+    mov x0, x10
+    ret
+1:
+    umtui_end_tail_jump umtui_real_dlvsym
+    .size umtui_dlvsym, . - umtui_dlvsym
 
     umtui_make_tail_jump umtui_dlopen
     bl umtui_before_dlopen

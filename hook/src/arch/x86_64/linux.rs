@@ -1,6 +1,5 @@
 //! Linux and glibc on x86-64: what differs on other machines.
 
-use core::ffi::CStr;
 use umtui_wire::{clock, header};
 
 use crate::{interpose, loader};
@@ -11,15 +10,9 @@ pub const HEADER_ARCH: u16 = header::ARCH_X86_64;
 pub const TICK_CLOCK: u32 = clock::CLOCK_TSC;
 /// The line in which the kernel names its clocksource if it keeps time by the tick counter.
 pub const TICK_CLOCKSOURCE: &[u8] = b"tsc\n";
-/// Versions under which glibc has `dlsym` and its kin: since it moved them into libc, and before; last `dladdr1`'s.
-pub const GLIBC_VERSIONS: [&CStr; 3] = [c"GLIBC_2.34", c"GLIBC_2.2.5", c"GLIBC_2.3.3"];
 /// Where the loader looks for libraries, near enough.
 pub const LIBRARY_FOLDERS: [&[u8]; 5] =
     [b"/lib/x86_64-linux-gnu", b"/usr/lib/x86_64-linux-gnu", b"/lib64", b"/usr/lib64", b"/usr/local/lib"];
-
-// Only where everything is one object, since the directive must stand in the file that uses the name.
-#[cfg(panic = "abort")]
-core::arch::global_asm!(".symver umtui_dlvsym, dlvsym@GLIBC_2.2.5");
 
 /// Gives what has it as a field pages of its own, of the largest size that the kernel may have.
 #[repr(C, align(4096))]
@@ -58,7 +51,30 @@ pub unsafe extern "C" fn dlsym() {
         "2:",
         "mov rax, qword ptr [rip + {real}]",
         "jmp rax",
-        pick = sym interpose::pick, real = sym loader::DLSYM
+        pick = sym interpose::pick, real = sym loader::NEXT_DLSYM
+    )
+}
+
+/// `dlvsym(handle, name, version)`.
+#[allow(missing_docs)]
+#[unsafe(naked)]
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn dlvsym() {
+    core::arch::naked_asm!(
+        "endbr64",
+        "push rdi", "push rsi", "push rdx",
+        "mov rcx, [rsp + 24]",
+        "call {pick}",
+        "test rax, rax",
+        "jz 2f",
+        "mov rax, rdx",
+        "add rsp, 24",
+        "ret",
+        "2:",
+        "pop rdx", "pop rsi", "pop rdi",
+        "mov rax, qword ptr [rip + {real}]",
+        "jmp rax",
+        pick = sym interpose::pick_versioned, real = sym loader::NEXT_DLVSYM
     )
 }
 
@@ -76,7 +92,7 @@ pub unsafe extern "C" fn dlopen() {
         "mov esi, eax",
         "mov rax, qword ptr [rip + {real}]",
         "jmp rax",
-        before = sym interpose::before_dlopen, real = sym loader::DLOPEN
+        before = sym interpose::before_dlopen, real = sym loader::NEXT_DLOPEN
     )
 }
 
@@ -92,6 +108,6 @@ pub unsafe extern "C" fn dlclose() {
         "pop rdi",
         "mov rax, qword ptr [rip + {real}]",
         "jmp rax",
-        before = sym interpose::before_dlclose, real = sym loader::DLCLOSE
+        before = sym interpose::before_dlclose, real = sym loader::NEXT_DLCLOSE
     )
 }

@@ -1,0 +1,254 @@
+//! Functions of loaded objects, found without the loader's own look-ups.
+//!
+//! Those allocate: `dlsym` for what it says when there is no such name, `dlopen` for a list of dependencies even where
+//! it loads nothing. A signal handler that makes the first call of a process, or the first from a new place, may have
+//! interrupted the allocator, which is then locked or halfway through a change.
+
+use core::ffi::{CStr, c_int, c_void};
+use core::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+
+use crate::{arch, config, text};
+
+const PT_DYNAMIC: u32 = 2;
+const DT_NULL: i64 = 0;
+const DT_HASH: i64 = 4;
+const DT_STRTAB: i64 = 5;
+const DT_SYMTAB: i64 = 6;
+const DT_SONAME: i64 = 14;
+const DT_GNU_HASH: i64 = 0x6fff_fef5;
+const DT_VERSYM: i64 = 0x6fff_fff0;
+/// Of a symbol's version: only found by those who ask for that version.
+const HIDDEN: u16 = 0x8000;
+const STT_GNU_IFUNC: u8 = 10;
+
+/// `Elf64_Sym`.
+#[repr(C)]
+struct Symbol {
+    name: u32,
+    info: u8,
+    other: u8,
+    section: u16,
+    value: usize,
+    size: u64,
+}
+
+/// What the dynamic section of a loaded object leads to.
+struct Object {
+    base: usize,
+    path: *const libc::c_char,
+    soname: usize,
+    strings: usize,
+    symbols: usize,
+    versions: usize,
+    gnu_hash: usize,
+    hash: usize,
+}
+
+impl Object {
+    /// # Safety
+    /// `info` is one that `dl_iterate_phdr` has handed out and not yet taken back.
+    unsafe fn of(info: &libc::dl_phdr_info) -> Option<Self> {
+        let base = info.dlpi_addr as usize;
+        // SAFETY: the loader's own table; program headers are mapped with their object.
+        let headers = unsafe { core::slice::from_raw_parts(info.dlpi_phdr, usize::from(info.dlpi_phnum)) };
+        let dynamic = headers.iter().find(|header| header.p_type == PT_DYNAMIC)?;
+        let mut entry = base.wrapping_add(dynamic.p_vaddr as usize) as *const [usize; 2];
+        let mut object = Self {
+            base,
+            path: info.dlpi_name,
+            soname: usize::MAX,
+            strings: 0,
+            symbols: 0,
+            versions: 0,
+            gnu_hash: 0,
+            hash: 0,
+        };
+        loop {
+            // SAFETY: the section ends with DT_NULL, which has not been seen yet.
+            let [tag, value] = unsafe { entry.read() };
+            // SAFETY: as above.
+            entry = unsafe { entry.add(1) };
+            // The loader makes addresses of these, except in objects that it may not write to.
+            let address = if value < base { base.wrapping_add(value) } else { value };
+            match tag as i64 {
+                DT_NULL => break,
+                DT_SONAME => object.soname = value,
+                DT_STRTAB => object.strings = address,
+                DT_SYMTAB => object.symbols = address,
+                DT_VERSYM => object.versions = address,
+                DT_GNU_HASH => object.gnu_hash = address,
+                DT_HASH => object.hash = address,
+                _ => {}
+            }
+        }
+        (object.strings != 0 && object.symbols != 0).then_some(object)
+    }
+
+    fn string(&self, offset: usize) -> &[u8] {
+        // SAFETY: offsets of the object's own tables lead into its string table.
+        unsafe { CStr::from_ptr(self.strings.wrapping_add(offset) as *const libc::c_char) }.to_bytes()
+    }
+
+    fn file_name(&self) -> &[u8] {
+        if self.path.is_null() {
+            return b"";
+        }
+        // SAFETY: the loader's own string.
+        text::file_name(unsafe { CStr::from_ptr(self.path) }.to_bytes())
+    }
+
+    /// Its soname, else its file name.
+    fn name(&self) -> &[u8] {
+        if self.soname == usize::MAX { self.file_name() } else { self.string(self.soname) }
+    }
+
+    fn is_called(&self, file_name: &[u8]) -> bool {
+        self.name() == file_name || self.file_name() == file_name
+    }
+
+    /// The function's address, if symbol number `index` is this function.
+    fn address(&self, index: u32, name: &[u8]) -> Option<usize> {
+        // SAFETY: the index comes from the object's own hash table, which has none beyond the symbols.
+        let symbol = unsafe { &*(self.symbols as *const Symbol).add(index as usize) };
+        let hidden = || {
+            let versions = self.versions as *const u16;
+            // SAFETY: there is a version for each symbol.
+            !versions.is_null() && unsafe { versions.add(index as usize).read() } & HIDDEN != 0
+        };
+        let usable = symbol.section != 0 && symbol.value != 0 && symbol.info & 15 != STT_GNU_IFUNC;
+        (usable && self.string(symbol.name as usize) == name && !hidden())
+            .then_some(self.base.wrapping_add(symbol.value))
+    }
+
+    fn function(&self, name: &[u8]) -> Option<usize> {
+        if self.gnu_hash != 0 { self.by_gnu_hash(name) } else { self.by_hash(name) }
+    }
+
+    fn by_gnu_hash(&self, name: &[u8]) -> Option<usize> {
+        let hash = name.iter().fold(5381u32, |hash, &byte| hash.wrapping_mul(33).wrapping_add(u32::from(byte)));
+        let table = self.gnu_hash as *const u32;
+        // SAFETY: the table's layout: buckets, first symbol, bloom words, shift; bloom words of 8 bytes, buckets, chains.
+        unsafe {
+            let [buckets, first, bloom, _shift] = table.cast::<[u32; 4]>().read();
+            let bucket = table.add(4).add((bloom as usize).wrapping_mul(2));
+            let chain = bucket.add(buckets as usize);
+            let mut index = bucket.add(hash.checked_rem(buckets)? as usize).read();
+            if index < first {
+                return None;
+            }
+            loop {
+                let found = chain.add(index.wrapping_sub(first) as usize).read();
+                if found | 1 == hash | 1
+                    && let Some(address) = self.address(index, name)
+                {
+                    return Some(address);
+                }
+                if found & 1 != 0 {
+                    return None;
+                }
+                index = index.wrapping_add(1);
+            }
+        }
+    }
+
+    fn by_hash(&self, name: &[u8]) -> Option<usize> {
+        let hash = name.iter().fold(0u32, |hash, &byte| {
+            let hash = hash.wrapping_shl(4).wrapping_add(u32::from(byte));
+            (hash ^ (hash >> 24 & 0xf0)) & 0x0fff_ffff
+        });
+        let table = self.hash as *const u32;
+        if table.is_null() {
+            return None;
+        }
+        // SAFETY: the table's layout: counts of buckets and chains, buckets, chains; a chain ends with zero.
+        unsafe {
+            let [buckets, _chains] = table.cast::<[u32; 2]>().read();
+            let bucket = table.add(2);
+            let mut index = bucket.add(hash.checked_rem(buckets)? as usize).read();
+            while index != 0 {
+                if let Some(address) = self.address(index, name) {
+                    return Some(address);
+                }
+                index = bucket.add(buckets as usize).add(index as usize).read();
+            }
+        }
+        None
+    }
+}
+
+/// Calls `each` with the loaded objects, in the loader's order, until it says that that is enough. No object goes while
+/// it is looked at.
+fn each_object<F: FnMut(&Object) -> bool>(mut each: F) {
+    unsafe extern "C" fn call<F: FnMut(&Object) -> bool>(
+        info: *mut libc::dl_phdr_info,
+        _bytes: usize,
+        each: *mut c_void,
+    ) -> c_int {
+        // SAFETY: the loader's own structure, and the closure that is handed through below.
+        unsafe {
+            let each = &mut *each.cast::<F>();
+            Object::of(&*info).is_some_and(|object| each(&object)).into()
+        }
+    }
+    // SAFETY: the closure lives until the loader has called for the last time.
+    unsafe { libc::dl_iterate_phdr(Some(call::<F>), (&raw mut each).cast()) };
+}
+
+/// A function of the loaded library with this file name or soname.
+pub fn of_library(library: &[u8], name: &[u8]) -> Option<usize> {
+    let library = text::file_name(library);
+    let mut found = None;
+    each_object(|object| {
+        if object.is_called(library) {
+            found = object.function(name);
+        }
+        found.is_some()
+    });
+    found
+}
+
+/// Where other tools that are preloaded after us begin.
+static TOOLS: [AtomicUsize; 8] = [const { AtomicUsize::new(0) }; 8];
+static TOOLS_KNOWN: AtomicBool = AtomicBool::new(false);
+
+/// Finds the other tools, once. At load, since the environment has to be read.
+pub fn prepare() {
+    if TOOLS_KNOWN.load(Ordering::Acquire) {
+        return;
+    }
+    let mut after_us = false;
+    let mut places = TOOLS.iter();
+    each_object(|object| {
+        if !after_us {
+            after_us = arch::is_ours(object.base);
+            return false;
+        }
+        // Preloaded libraries lie next to each other.
+        if !config::is_preloaded(object.file_name()) {
+            return true;
+        }
+        if !object.name().starts_with(b"libcuda")
+            && let Some(place) = places.next()
+        {
+            place.store(object.base, Ordering::Relaxed);
+        }
+        false
+    });
+    TOOLS_KNOWN.store(true, Ordering::Release);
+}
+
+/// A function of this name of another tool that is preloaded after us.
+pub fn of_tool(name: &[u8]) -> Option<usize> {
+    prepare();
+    if TOOLS.first()?.load(Ordering::Relaxed) == 0 {
+        return None;
+    }
+    let mut found = None;
+    each_object(|object| {
+        if TOOLS.iter().any(|tool| tool.load(Ordering::Relaxed) == object.base) {
+            found = object.function(name);
+        }
+        found.is_some()
+    });
+    found
+}
