@@ -26,6 +26,8 @@ mod elf;
 mod enter;
 mod exports;
 mod file;
+mod follow;
+mod foreign;
 mod interpose;
 mod kernels;
 mod loader;

@@ -6,15 +6,35 @@
 use core::ffi::{CStr, c_char, c_int, c_void};
 use core::sync::atomic::{AtomicUsize, Ordering};
 
-// Only where everything is one object, since the directive must stand in the file that uses the name.
-#[cfg(panic = "abort")]
-core::arch::global_asm!(".symver umtui_dlvsym, dlvsym@GLIBC_2.2.5");
+use crate::foreign;
 
+// Only where everything is one object, since the directive must stand in the file that uses the name. Weak, since the
+// loaders of other C libraries end a program for a name that they lack.
+#[cfg(panic = "abort")]
+core::arch::global_asm!(".symver umtui_dlvsym, dlvsym@GLIBC_2.2.5", ".weak umtui_dlvsym");
+
+#[cfg(panic = "unwind")]
 unsafe extern "C" {
-    #[cfg_attr(panic = "unwind", link_name = "dlvsym")]
-    fn umtui_dlvsym(handle: *mut c_void, name: *const c_char, version: *const c_char) -> *mut c_void;
+    #[link_name = "dlvsym"]
+    fn umtui_dlvsym();
 }
 
+/// The address of `dlvsym`; zero in a C library that has none.
+fn dlvsym() -> usize {
+    let address: usize;
+    // SAFETY: reads what the loader has put into our own table.
+    #[cfg(panic = "abort")]
+    unsafe {
+        core::arch::asm!("mov {0}, qword ptr [rip + umtui_dlvsym@gotpcrel]", out(reg) address, options(nostack, pure, readonly));
+    }
+    #[cfg(panic = "unwind")]
+    {
+        address = umtui_dlvsym as *const () as usize;
+    }
+    address
+}
+
+type Dlvsym = unsafe extern "C" fn(*mut c_void, *const c_char, *const c_char) -> *mut c_void;
 type Dlsym = unsafe extern "C" fn(*mut c_void, *const c_char) -> *mut c_void;
 type Dlopen = unsafe extern "C" fn(*const c_char, c_int) -> *mut c_void;
 type Dlclose = unsafe extern "C" fn(*mut c_void) -> c_int;
@@ -37,13 +57,28 @@ pub fn prepare() {
         if place.load(Ordering::Relaxed) != 0 {
             continue;
         }
-        let found = VERSIONS.iter().chain(&[c"GLIBC_2.3.3"]).find_map(|version| {
-            // SAFETY: C strings; RTLD_NEXT from here means after us.
-            let found = unsafe { umtui_dlvsym(libc::RTLD_NEXT, name.as_ptr(), version.as_ptr()) };
-            (!found.is_null()).then_some(found as usize)
-        });
-        place.store(found.unwrap_or(0), Ordering::Release);
+        let found = match dlvsym() {
+            0 => foreign::function(name),
+            dlvsym => versioned(dlvsym, name),
+        };
+        place.store(found, Ordering::Release);
     }
+}
+
+fn versioned(dlvsym: usize, name: &CStr) -> usize {
+    let found = VERSIONS.iter().chain(&[c"GLIBC_2.3.3"]).find_map(|version| {
+        // SAFETY: the address is dlvsym's; C strings; RTLD_NEXT from here means after us.
+        let found = unsafe {
+            core::mem::transmute::<usize, Dlvsym>(dlvsym)(libc::RTLD_NEXT, name.as_ptr(), version.as_ptr())
+        };
+        (!found.is_null()).then_some(found as usize)
+    });
+    found.unwrap_or(0)
+}
+
+/// Whether the C library is glibc.
+pub fn is_glibc() -> bool {
+    dlvsym() != 0
 }
 
 /// The real `dlsym`, called as ourselves: an explicit handle means what it says, `RTLD_NEXT` means after us.

@@ -4,7 +4,7 @@ use core::cell::UnsafeCell;
 use core::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
 use crate::arch::{self, Trampoline};
-use crate::{chunks, clock, config, definitions, desks, file, kernels, loader, modules, sites, slots, sys, thread};
+use crate::{chunks, clock, config, definitions, desks, file, follow, kernels, loader, modules, sites, slots, sys, thread};
 
 /// A page that the kernel wipes in a child after fork or clone, so one load tells a child from its parent.
 #[repr(C, align(4096))]
@@ -78,7 +78,7 @@ fn begin() -> bool {
         slots::after_fork();
     }
     let config = config::read();
-    if !config.wanted {
+    if !config.wanted || !loader::is_glibc() {
         return false;
     }
     let clock = clock::choose(config.ticks_per_second, config.clock);
@@ -114,6 +114,7 @@ unsafe extern "C" fn forked() {
 unsafe extern "C" fn load() {
     loader::prepare();
     thread::prepare();
+    follow::prepare();
 }
 
 unsafe extern "C" fn unload() {
