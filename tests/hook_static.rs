@@ -12,12 +12,33 @@ use umtui_wire::table::{self, FUNCTIONS, Layer};
 
 /// What it may ask of other libraries: all of it in every glibc since 2.17, none of it allocates or locks.
 const ASKED: [&str; 10] = [
-    "__errno_location", "bcmp", "clock_gettime", "dl_iterate_phdr", "dlvsym", "environ", "memcmp", "memcpy", "memset", "strlen",
+    "__errno_location",
+    "bcmp",
+    "clock_gettime",
+    "dl_iterate_phdr",
+    "dlvsym",
+    "environ",
+    "memcmp",
+    "memcpy",
+    "memset",
+    "strlen",
 ];
 /// Names that it takes besides CUDA's: of the loader, and those by which other programs are started.
 const OTHERS: [&str; 14] = [
-    "dlclose", "dlopen", "dlsym", "execl", "execle", "execlp", "execv", "execve", "execveat", "execvp", "execvpe", "fexecve",
-    "posix_spawn", "posix_spawnp",
+    "dlclose",
+    "dlopen",
+    "dlsym",
+    "execl",
+    "execle",
+    "execlp",
+    "execv",
+    "execve",
+    "execveat",
+    "execvp",
+    "execvpe",
+    "fexecve",
+    "posix_spawn",
+    "posix_spawnp",
 ];
 const NAMES: [(&str, &str, Layer, u8); 5] = [
     ("cudart 11.8", include_str!("data/names/cudart-11.8.txt"), Layer::Runtime, 11),

@@ -72,8 +72,7 @@ struct Kept {
 struct Place(UnsafeCell<Kept>);
 // SAFETY: written once, when we are loaded; read only after FOLLOWING is set.
 unsafe impl Sync for Place {}
-static KEPT: Place =
-    Place(UnsafeCell::new(Kept { bytes: [0; 8192], used: 0, starts: [0; VARIABLES], count: 0 }));
+static KEPT: Place = Place(UnsafeCell::new(Kept { bytes: [0; 8192], used: 0, starts: [0; VARIABLES], count: 0 }));
 static FOLLOWING: AtomicBool = AtomicBool::new(false);
 
 unsafe extern "C" {
@@ -387,9 +386,8 @@ unsafe extern "C" fn variadic(kind: usize, registers: *const usize, stack: *cons
         _ => (Function::Execle, Function::Execve),
     };
     // SAFETY: the arguments end with a null, after which execle has the environment.
-    let list = unsafe {
-        if kind == EXECLE { arguments.get(arguments.count().wrapping_add(1)) as List } else { current() }
-    };
+    let list =
+        unsafe { if kind == EXECLE { arguments.get(arguments.count().wrapping_add(1)) as List } else { current() } };
     // SAFETY: the first argument is the path.
     let words = [unsafe { arguments.get(0) }, 0, list as usize, 0, 0, 0];
     let call = Call { explicit, words, environment: 2, arguments: Some(arguments) };
@@ -513,7 +511,10 @@ mod tests {
     #[test]
     fn the_hook_comes_first_but_after_sanitizers() {
         assert_eq!(joined(b"").as_deref(), Some("LD_PRELOAD=/c/hook.so"));
-        assert_eq!(joined(b"/l/libasan.so.8 libx.so").as_deref(), Some("LD_PRELOAD=/l/libasan.so.8:/c/hook.so:libx.so"));
+        assert_eq!(
+            joined(b"/l/libasan.so.8 libx.so").as_deref(),
+            Some("LD_PRELOAD=/l/libasan.so.8:/c/hook.so:libx.so")
+        );
         assert_eq!(joined(b"libx.so:/other/hook.so"), None);
     }
 

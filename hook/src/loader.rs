@@ -68,9 +68,8 @@ pub fn prepare() {
 fn versioned(dlvsym: usize, name: &CStr) -> usize {
     let found = VERSIONS.iter().chain(&[c"GLIBC_2.3.3"]).find_map(|version| {
         // SAFETY: the address is dlvsym's; C strings; RTLD_NEXT from here means after us.
-        let found = unsafe {
-            core::mem::transmute::<usize, Dlvsym>(dlvsym)(libc::RTLD_NEXT, name.as_ptr(), version.as_ptr())
-        };
+        let found =
+            unsafe { core::mem::transmute::<usize, Dlvsym>(dlvsym)(libc::RTLD_NEXT, name.as_ptr(), version.as_ptr()) };
         (!found.is_null()).then_some(found as usize)
     });
     found.unwrap_or(0)

@@ -94,6 +94,8 @@ shared="-shared -fPIC"
     for name in sigalrm leaving limits loop onesite; do
         make_one "$out/$name" $name.c -fexceptions -L"$out/fake" -l:libcuda.so.1 -lpthread -ldl
     done
+    # This one finds it without an environment too.
+    make_one "$out/family" family.c -L"$out/fake" -l:libcuda.so.1 -Wl,-rpath,\$ORIGIN/fake -Wl,--enable-new-dtags -lpthread -ldl
     make_one "$out/exit_order" exit_order.c "$out/libexit.so" $beside $runtime13
     wait
 }
