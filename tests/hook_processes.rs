@@ -74,14 +74,14 @@ fn arguments_and_environment_arrive_as_given_but_for_what_was_cleared() {
     let folder = tempfile::tempdir().unwrap();
     for way in WAYS {
         for how in ["cleared", "other", "kept", "removed"] {
-            let command = faked(programs, "family", &["start", way, how]);
+            let mut command = faked(programs, "family", &["start", way, how]);
+            // Set by the build for this test itself.
+            command.env_remove("UMTUI_GUEST");
             let plain = outcome(&run(common::again(&command)));
             if way == "execveat" && !plain.1.contains("status 0") {
                 continue;
             }
             let mut command = hooked(folder.path(), &command);
-            // Set by the build for this test itself.
-            command.env_remove("UMTUI_GUEST");
             command
                 .env("UMTUI_RUN", "7")
                 .env("CUDA_INJECTION64_PATH", "/some/tool.so")

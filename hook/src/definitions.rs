@@ -23,9 +23,13 @@ const LONGEST: usize = 64 * 1024;
 static LOCK: TryLock = TryLock::new();
 
 /// Strings by hash: hash, then id. Looked up without the lock; an entry's hash is stored after its id.
-static HASHES: [AtomicU64; STRINGS] = [const { AtomicU64::new(0) }; STRINGS];
+static HASHES: Hashes = Hashes([const { AtomicU64::new(0) }; STRINGS]);
 static IDS: [AtomicU32; STRINGS] = [const { AtomicU32::new(0) }; STRINGS];
 const STRINGS: usize = 32768;
+
+/// Pages of its own, so that it can be made zero by giving them back.
+#[repr(align(4096))]
+struct Hashes([AtomicU64; STRINGS]);
 static NEXT_ID: AtomicU32 = AtomicU32::new(NO_STRING + 1);
 
 /// Functions outside the table that have been given an id: hash of the name, by id.
@@ -121,7 +125,7 @@ pub fn string(bytes: &[u8]) -> u32 {
             if !writer.text(KIND_STRING, 0, id, bytes) {
                 return NO_STRING;
             }
-            if let Some((ids, hashes)) = place.and_then(|place| Some((IDS.get(place)?, HASHES.get(place)?))) {
+            if let Some((ids, hashes)) = place.and_then(|place| Some((IDS.get(place)?, HASHES.0.get(place)?))) {
                 ids.store(id, Ordering::Relaxed);
                 hashes.store(hash, Ordering::Release);
             }
@@ -160,7 +164,7 @@ fn find(hash: u64) -> Result<u32, Option<usize>> {
     let mask = STRINGS.wrapping_sub(1);
     let mut at = hash as usize & mask;
     for _ in 0..64 {
-        let Some((hashes, ids)) = HASHES.get(at).zip(IDS.get(at)) else { break };
+        let Some((hashes, ids)) = HASHES.0.get(at).zip(IDS.get(at)) else { break };
         match hashes.load(Ordering::Acquire) {
             0 => return Err(Some(at)),
             found if found == hash => return Ok(ids.load(Ordering::Relaxed)),
@@ -249,8 +253,13 @@ pub fn kernel(handle: u64, name: u32) -> bool {
 /// In a child after fork: what the parent wrote down is not in our file.
 pub fn after_fork() {
     LOCK.reset();
-    for hash in &HASHES {
-        hash.store(0, Ordering::Relaxed);
+    // Most of it has never been touched: storing zeros would cost a page fault for each page.
+    let table = (&raw const HASHES).cast_mut().cast::<u8>();
+    // SAFETY: the child has one thread, which is here.
+    if !unsafe { sys::make_zero(table, size_of::<Hashes>()) } {
+        for hash in &HASHES.0 {
+            hash.store(0, Ordering::Relaxed);
+        }
     }
     NEXT_ID.store(NO_STRING.wrapping_add(1), Ordering::Relaxed);
     with_writer(|writer| *writer = Writer { chunk: core::ptr::null_mut(), committed: 0 });

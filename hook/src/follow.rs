@@ -203,6 +203,17 @@ fn lacking(list: List) -> Option<&'static Kept> {
     Some(unsafe { &*KEPT.0.get() })
 }
 
+/// A variable of ours as it was when the program was started; `None` if that must be read elsewhere.
+pub fn at_start(name: &[u8]) -> Option<&'static [u8]> {
+    if !FOLLOWING.load(Ordering::Acquire) || !name.starts_with(PREFIX.to_bytes()) {
+        return None;
+    }
+    // SAFETY: no longer written.
+    let kept = unsafe { &*KEPT.0.get() };
+    let values = kept.variables().filter_map(|variable| variable.to_bytes().strip_prefix(name)?.strip_prefix(b"="));
+    Some(values.take(1).next().unwrap_or_default())
+}
+
 /// A call of a function that takes its environment as an argument.
 struct Call {
     explicit: Function,

@@ -109,6 +109,16 @@ pub fn wipe_on_fork(page: *mut u8, bytes: usize) -> bool {
     !failed(outcome)
 }
 
+/// Gives whole pages of private memory back, which are then zero; false if that cannot be.
+///
+/// # Safety
+/// Nobody else uses them, and no file is mapped there.
+pub unsafe fn make_zero(pages: *mut u8, bytes: usize) -> bool {
+    // SAFETY: as the caller says.
+    let outcome = unsafe { call(libc::SYS_madvise, [pages as usize, bytes, libc::MADV_DONTNEED as usize, 0, 0, 0]) };
+    !failed(outcome)
+}
+
 /// Device and inode of an open file.
 pub fn identity(fd: i32) -> Option<(u64, u64)> {
     let mut stat = core::mem::MaybeUninit::<libc::stat>::zeroed();
