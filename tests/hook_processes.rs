@@ -293,6 +293,105 @@ fn children_of_a_server_that_forks_on_request_are_recorded() {
 }
 
 #[test]
+fn static_musl_and_32_bit_children_run_unharmed() {
+    let Some(programs) = programs() else { return };
+    let folder = tempfile::tempdir().unwrap();
+    for (kind, why) in [("static", "statically linked"), ("musl", "built with musl"), ("32", "another architecture")] {
+        let name = format!("stranger-{kind}");
+        if !programs.join(&name).exists() {
+            eprintln!("skipped: no compiler for {name}");
+            continue;
+        }
+        let command = program(programs, &name, &[]);
+        let plain = outcome(&run(common::again(&command)));
+        assert_eq!(plain.0, 3, "{kind}: {plain:?}");
+        let (status, stdout, stderr) = outcome(&run(hooked(folder.path(), &command)));
+        assert_eq!((status, &stdout), (plain.0, &plain.1), "{kind}: {stderr}");
+        // The 64-bit loader's message for a 32-bit program is the system's own; nobody else says anything.
+        let strange = stderr.lines().filter(|line| kind != "32" || !line.contains("wrong ELF class"));
+        assert_eq!(strange.collect::<Vec<_>>(), Vec::<&str>::new(), "{kind}");
+        let output = run(recorded(&folder.path().join(kind), &command));
+        assert_eq!(outcome(&output).0, plain.0, "{kind}");
+        let said = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert!(said.contains("nothing will be recorded") && said.contains(why), "{kind}: {said}");
+    }
+    assert!(files(folder.path(), "umt").is_empty());
+}
+
+#[test]
+fn programs_with_rights_of_their_own_run_as_ever_and_are_named() {
+    let Some(programs) = programs() else { return };
+    if fs::metadata("/proc/self").unwrap().uid() != 0 {
+        eprintln!("skipped: only root can make such programs");
+        return;
+    }
+    const NOBODY: u32 = 65534;
+    let folder = tempfile::tempdir().unwrap();
+    let open = |path: &Path, mode| fs::set_permissions(path, fs::Permissions::from_mode(mode)).unwrap();
+    open(folder.path(), 0o755);
+    let own = folder.path().join("own");
+    fs::create_dir(&own).unwrap();
+    std::os::unix::fs::chown(&own, Some(NOBODY), Some(NOBODY)).unwrap();
+    let as_nobody = |command: &mut Command| {
+        command.uid(NOBODY).gid(NOBODY).env("UMTUI_CACHE", own.join("cache")).current_dir("/");
+    };
+    let mut version = Command::new(UMTUI);
+    version.arg("--version");
+    as_nobody(&mut version);
+    if !version.output().is_ok_and(|output| output.status.success()) {
+        eprintln!("skipped: others may not run {UMTUI}");
+        return;
+    }
+    for (kind, said) in
+        [("setuid", "is setuid"), ("setgid", "is setgid"), ("capable", "has file capabilities"), ("plain", "")]
+    {
+        let copy = folder.path().join(kind);
+        fs::copy(programs.join("stranger"), &copy).unwrap();
+        open(
+            &copy,
+            if kind == "setuid" {
+                0o4755
+            } else if kind == "setgid" {
+                0o2755
+            } else {
+                0o755
+            },
+        );
+        let setcap = || Command::new("setcap").arg("cap_net_raw+ep").arg(&copy).output();
+        if kind == "capable" && !setcap().is_ok_and(|output| output.status.success()) {
+            eprintln!("skipped: file capabilities: no setcap, or none on this file system");
+            continue;
+        }
+        let mut command = Command::new(&copy);
+        command.env_remove("LD_PRELOAD").env_remove("UMTUI_OUT");
+        let mut plain = common::again(&command);
+        as_nobody(&mut plain);
+        let plain = outcome(&run(plain));
+        if plain.1.contains("secure 0") == (kind != "plain") {
+            eprintln!("skipped: {kind}: this file system grants no rights");
+            continue;
+        }
+        let mut hooked = recorded(&own.join(kind), &command);
+        as_nobody(&mut hooked);
+        let output = run(hooked);
+        assert_eq!(outcome(&output), plain, "{kind}");
+        let messages = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert_eq!(messages.contains("nothing will be recorded"), kind != "plain", "{kind}: {messages}");
+        assert!(messages.contains(said), "{kind}: {messages}");
+    }
+    // For root the same bits grant nothing new: such a program is recorded.
+    let copy = folder.path().join("leaf");
+    fs::copy(programs.join("family"), &copy).unwrap();
+    open(&copy, 0o4755);
+    let mut command = Command::new(&copy);
+    command.args(["leaf", "3"]).env("LD_LIBRARY_PATH", programs.join("fake")).env_remove("LD_PRELOAD");
+    let output = run(recorded(&folder.path().join("root"), &command));
+    let said = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert!(status(&output) == 0 && !said.contains("nothing will be recorded"), "{said}");
+    assert_eq!(calls(&report(&[&folder.path().join("root")]), "cuDriverGetVersion"), 3);
+}
+
+#[test]
 fn hundreds_of_forks_take_little_disk_and_lose_nothing() {
     let Some(programs) = programs() else { return };
     let folder = tempfile::tempdir().unwrap();
