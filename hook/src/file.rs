@@ -10,7 +10,7 @@ use umtui_wire::header::{self, CHUNK_UNIT, FileHeader, HEADER_BYTES};
 
 use crate::clock::{self, Clock};
 use crate::config::{self, Config};
-use crate::{sys, text};
+use crate::{rank, sys, text};
 
 static HEADER: AtomicPtr<FileHeader> = AtomicPtr::new(core::ptr::null_mut());
 static DEVICE: AtomicU64 = AtomicU64::new(0);
@@ -105,6 +105,7 @@ fn begin(fd: i32, config: &Config, clock: &Clock, pid: u32, host: &[u8; 64]) -> 
     header.end = CHUNK_UNIT;
     header.state = header::STATE_RECORDING;
     header.host = *host;
+    (header.rank, header.local_rank) = rank::ranks();
     sys::folder(&mut header.folder);
     fill(c"/proc/self/cmdline", &mut header.arguments);
     program(&mut header.program);

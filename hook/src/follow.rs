@@ -11,7 +11,7 @@ use core::mem::MaybeUninit;
 use core::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 use crate::loader::{self, Object};
-use crate::{sys, text};
+use crate::{rank, sys, text};
 
 /// A list of C strings that ends with null; itself null where there is none.
 type List = *const *const c_char;
@@ -110,6 +110,7 @@ impl Kept {
         let is_ours = |entry: &&[u8]| !own.is_empty() && text::file_name(entry) == own;
         // SAFETY: the process's environment.
         for variable in unsafe { strings(list) } {
+            rank::note(variable);
             if let Some(value) = value(variable, PRELOAD) {
                 if let Some(entry) = entries(value).find(is_ours) {
                     self.push(&[PRELOAD.to_bytes(), entry])?;

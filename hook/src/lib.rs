@@ -34,6 +34,7 @@ mod loader;
 mod modules;
 mod procaddress;
 mod process;
+mod rank;
 mod record;
 mod sites;
 mod slots;

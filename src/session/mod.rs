@@ -14,6 +14,7 @@ mod calls;
 mod engine;
 mod events;
 mod failures;
+mod family;
 mod feed;
 mod labels;
 mod loaded;
@@ -31,5 +32,6 @@ pub(crate) mod tests;
 
 pub use child::{ChildControl, Output};
 pub use failures::Failure;
+pub use family::{Member, Standing, family};
 pub use loaded::{LoadError, Loaded};
 pub use run::{OpenError, Session};

@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use super::calls::thousandths;
 use super::failures::commonest_error;
+use super::family::{Member, Standing, family};
 use super::labels::{program, thread};
 use super::model::Model;
 use super::order::open_calls;
@@ -21,6 +22,8 @@ const STEPS: u64 = 120;
 const OTHER_ROWS: usize = 12;
 /// Smallest share, thousandths, of a nested function that is listed.
 const NESTED_SHARE: u16 = 5;
+/// What is said of a process whose file is gone.
+const REMOVED: &str = "its file has been removed; what was read of it stays";
 /// After so long without a call the overview says why that may be.
 const SILENCE: Duration = Duration::from_secs(3);
 
@@ -28,6 +31,8 @@ const SILENCE: Duration = Duration::from_secs(3);
 pub(super) struct Surroundings<'a> {
     /// Whether a process is known to run.
     pub is_alive: &'a dyn Fn(ProcessId) -> bool,
+    /// Whether a process's file has been removed while it is shown.
+    pub is_removed: &'a dyn Fn(ProcessId) -> bool,
     /// Whether anything may still come.
     pub live: bool,
     /// Now on the trace's axis, ns.
@@ -50,13 +55,10 @@ impl Model {
         let (top, rest) = top(&self.trace, &functions, all_ns, list);
         let (calls_history, history_step_ns) = history(&self.trace, columns, around);
         let worst_failure = self.failing().first().map(|&(api, _)| self.failure(api));
-        let mut processes: Vec<ProcessRow> =
-            (0..self.trace.processes.len()).filter_map(|id| process_row(&self.trace, id, around)).collect();
-        processes.sort_by_key(|process| (std::cmp::Reverse(process.calls), process.pid));
-        processes.truncate(list);
         Overview {
             process_count: self.trace.processes.len(),
-            processes,
+            processes: processes(&self.trace, list, around),
+            standing: standing(&self.trace, around),
             sees: sees(&self.trace),
             not: not(&self.trace),
             calls_history,
@@ -118,19 +120,60 @@ impl Model {
     }
 }
 
-fn process_row(trace: &Trace, index: usize, around: &Surroundings<'_>) -> Option<ProcessRow> {
-    let id = ProcessId(u16::try_from(index).ok()?);
-    let process = trace.process(id)?;
-    let alive = (around.is_alive)(id);
-    Some(ProcessRow {
-        pid: process.pid,
-        program: program(trace, process),
-        host: safe(trace.names.get(process.host)).into_owned(),
-        calls: trace.tracks.iter().filter(|track| track.process == id).map(|track| track.len() as u64).sum(),
-        lost: process.lost,
-        alive,
-        trouble: trouble(process, alive),
-    })
+/// Calls of each process.
+pub(crate) fn calls_by_process(trace: &Trace) -> Vec<u64> {
+    let mut calls = vec![0u64; trace.processes.len()];
+    for track in &trace.tracks {
+        if let Some(sum) = calls.get_mut(track.process.index()) {
+            *sum = sum.saturating_add(track.len() as u64);
+        }
+    }
+    calls
+}
+
+/// The busiest processes in the order of their family.
+fn processes(trace: &Trace, rows: usize, around: &Surroundings<'_>) -> Vec<ProcessRow> {
+    let calls = calls_by_process(trace);
+    let of = |id: ProcessId| calls.get(id.index()).copied().unwrap_or(0);
+    let mut family = family(trace);
+    if family.len() > rows {
+        let mut busiest: Vec<ProcessId> = family.iter().map(|member| member.id).collect();
+        busiest.sort_by_key(|&id| (!(around.is_alive)(id), std::cmp::Reverse(of(id)), id));
+        busiest.truncate(rows);
+        busiest.sort_unstable();
+        family.retain(|member| busiest.binary_search(&member.id).is_ok());
+    }
+    // Depths are counted among those that are left.
+    let mut above: Vec<u16> = Vec::new();
+    let row = |member: Member| {
+        above.retain(|&depth| depth < member.depth);
+        let depth = u16::try_from(above.len()).unwrap_or(u16::MAX);
+        above.push(member.depth);
+        let process = trace.process(member.id)?;
+        let alive = (around.is_alive)(member.id);
+        let removed = (around.is_removed)(member.id);
+        Some(ProcessRow {
+            pid: process.pid,
+            program: program(trace, process),
+            depth,
+            became: member.became && depth > 0,
+            host: safe(trace.names.get(process.host)).into_owned(),
+            calls: of(member.id),
+            lost: process.lost,
+            alive,
+            trouble: if removed { Some(REMOVED.to_owned()) } else { trouble(process, alive) },
+        })
+    };
+    family.into_iter().filter_map(row).collect()
+}
+
+fn standing(trace: &Trace, around: &Surroundings<'_>) -> String {
+    let mut standing = Standing::default();
+    for (id, process) in (0..=u16::MAX).map(ProcessId).zip(&trace.processes) {
+        standing.count(process.state, (around.is_alive)(id));
+    }
+    let all_run = standing.running == trace.processes.len();
+    if all_run || trace.processes.len() < 2 { String::new() } else { standing.words() }
 }
 
 /// Why the recording of a process is not what it could be.

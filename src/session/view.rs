@@ -225,8 +225,12 @@ pub struct EventsRows {
 pub struct ProcessRow {
     /// Process id.
     pub pid: u32,
-    /// Program's file name.
+    /// Program's file name, and its rank if a launcher gave it one.
     pub program: String,
+    /// How deep under the processes above it that started it, of those that are here.
+    pub depth: u16,
+    /// It is the same process as the one above it, which has become this program by exec.
+    pub became: bool,
     /// Host.
     pub host: String,
     /// Calls recorded.
@@ -259,8 +263,10 @@ pub struct TopRow {
 /// The overview.
 #[derive(Clone, Debug, PartialEq, Eq, Default)]
 pub struct Overview {
-    /// Processes with the hook, the busiest first, as many as asked for.
+    /// Processes with the hook, parents before their children: the busiest ones, as many as asked for.
     pub processes: Vec<ProcessRow>,
+    /// How many stand how, in words; empty if all run or there is only one.
+    pub standing: String,
     /// Processes in all.
     pub process_count: usize,
     /// What is seen, in words.

@@ -195,6 +195,8 @@ fn overview(rows: u16) -> Overview {
     let process = |pid, program: &str, calls| ProcessRow {
         pid,
         program: program.to_owned(),
+        depth: u16::from(pid > 4121),
+        became: false,
         host: "gpu03".to_owned(),
         calls,
         lost: 0,
@@ -224,6 +226,7 @@ fn overview(rows: u16) -> Overview {
             process(4190, "python", 41),
         ],
         process_count: 3,
+        standing: String::new(),
         sees: vec!["calls with arguments".to_owned(), "call sites".to_owned()],
         not: vec![
             "page faults: start with --um-faults (slows faulting code by up to 70 %)".to_owned(),

@@ -10,6 +10,7 @@ use std::time::Duration;
 fn overview(model: &mut Model, silent: u64, why: Option<&str>) -> Overview {
     let around = Surroundings {
         is_alive: &|_| true,
+        is_removed: &|_| false,
         live: true,
         now_ns: 5_000_000_000,
         silent: Duration::from_secs(silent),

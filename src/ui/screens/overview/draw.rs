@@ -23,6 +23,9 @@ const LABEL: u16 = 7;
 /// Bodies lower than this have no blank lines, and one line for each kind of fact.
 const LOWEST_AIRY: u16 = 16;
 
+/// Generations that are indented further than the one before.
+const DEEPEST: u16 = 4;
+
 /// A line of facts or news.
 struct Fact {
     label: &'static str,
@@ -53,7 +56,10 @@ pub fn draw(state: &State, paint: &mut Paint<'_>, area: Rect, status: &Status) {
     }
     top(paint, Rect { y, height: left.bottom().saturating_sub(y), ..left }, rows);
     if let Some(pane) = pane {
-        let heading = format!("{} processes", rows.process_count);
+        let heading = match rows.standing.as_str() {
+            "" => format!("{} processes", rows.process_count),
+            standing => format!("{} processes: {standing}", format::grouped(rows.process_count as u64)),
+        };
         let inside = split::pane(paint, pane, &heading);
         processes(paint, inside, rows);
     }
@@ -79,7 +85,9 @@ fn hook(rows: &Overview) -> Fact {
             let names: Vec<String> = rows.processes.iter().map(|p| format!("{} {}", p.pid, p.program)).collect();
             let plural = if count == 1 { "process" } else { "processes" };
             let rest = if names.len() < count { ", ..." } else { "" };
-            fact(format!("{count} {plural}: {}{rest}", names.join(", ")), Role::Plain)
+            let standing = if rows.standing.is_empty() { String::new() } else { format!(" ({})", rows.standing) };
+            let count = format::grouped(count as u64);
+            fact(format!("{count} {plural}{standing}: {}{rest}", names.join(", ")), Role::Plain)
         }
     }
 }
@@ -242,7 +250,10 @@ fn processes(paint: &mut Paint<'_>, area: Rect, rows: &Overview) {
     paint.right(lost, area.y, 9, "lost", Role::Dim);
     for (y, process) in (area.y + 1..area.bottom()).zip(&rows.processes) {
         paint.text(area.x, y, 7, &process.pid.to_string(), Role::Plain);
-        paint.name(area.x + 8, y, calls.saturating_sub(area.x + 9), &process_name(process), Role::Plain);
+        let indent = process.depth.min(DEEPEST) * 2;
+        let role = if process.alive { Role::Plain } else { Role::Dim };
+        let room = calls.saturating_sub(area.x + 9 + indent);
+        paint.name(area.x + 8 + indent, y, room, &process_name(process), role);
         paint.right(calls, y, 9, &format::count(process.calls), Role::Plain);
         let role = if process.lost > 0 { Role::Bad } else { Role::Plain };
         paint.right(lost, y, 9, &format::count(process.lost), role);
@@ -255,9 +266,15 @@ fn processes(paint: &mut Paint<'_>, area: Rect, rows: &Overview) {
 }
 
 fn process_name(process: &ProcessRow) -> String {
-    let ended = if process.alive { "" } else { ", ended" };
+    let ended = match (&process.trouble, process.alive) {
+        (_, true) => "",
+        (None, false) => ", ended",
+        (Some(_), false) => ", gone",
+    };
+    let became = if process.became { "became " } else { "" };
     match process.host.as_str() {
-        "" => format!("{}{ended}", process.program),
+        // Children are where their parents are.
+        host if host.is_empty() || process.depth > 0 => format!("{became}{}{ended}", process.program),
         host => format!("{} on {host}{ended}", process.program),
     }
 }
