@@ -38,19 +38,6 @@ impl Standing {
             State::Killed | State::Recording => self.gone += 1,
         }
     }
-
-    /// `3 running, 2 ended`; what there is none of is left out.
-    #[must_use]
-    pub fn words(&self) -> String {
-        let parts = [
-            (self.running, "running"),
-            (self.ended, "ended"),
-            (self.gone, "gone"),
-            (self.stopped, "no longer recorded"),
-        ];
-        let parts = parts.iter().filter(|(count, _)| *count > 0).map(|(count, word)| format!("{count} {word}"));
-        parts.collect::<Vec<_>>().join(", ")
-    }
 }
 
 /// What a process id belongs to: the same number may be had on another host, in another container, after a restart.

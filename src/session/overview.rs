@@ -137,8 +137,24 @@ fn processes(trace: &Trace, rows: usize, around: &Surroundings<'_>) -> Vec<Proce
     let of = |id: ProcessId| calls.get(id.index()).copied().unwrap_or(0);
     let mut family = family(trace);
     if family.len() > rows {
+        // With all that they started, so that nobody is shown without those above.
+        let mut weights = vec![(false, 0u64); calls.len()];
+        let mut above: Vec<(u16, ProcessId)> = Vec::new();
+        for member in &family {
+            above.retain(|&(depth, _)| depth < member.depth);
+            above.push((member.depth, member.id));
+            let alive = (around.is_alive)(member.id);
+            for (_, id) in &above {
+                if let Some((any_alive, sum)) = weights.get_mut(id.index()) {
+                    *any_alive |= alive;
+                    *sum = sum.saturating_add(of(member.id));
+                }
+            }
+        }
+        let weight = |id: &ProcessId| std::cmp::Reverse(weights.get(id.index()).copied().unwrap_or_default());
         let mut busiest: Vec<ProcessId> = family.iter().map(|member| member.id).collect();
-        busiest.sort_by_key(|&id| (!(around.is_alive)(id), std::cmp::Reverse(of(id)), id));
+        // Of equals the one that comes first in the family, which is the one above.
+        busiest.sort_by_key(weight);
         busiest.truncate(rows);
         busiest.sort_unstable();
         family.retain(|member| busiest.binary_search(&member.id).is_ok());
@@ -167,13 +183,12 @@ fn processes(trace: &Trace, rows: usize, around: &Surroundings<'_>) -> Vec<Proce
     family.into_iter().filter_map(row).collect()
 }
 
-fn standing(trace: &Trace, around: &Surroundings<'_>) -> String {
+fn standing(trace: &Trace, around: &Surroundings<'_>) -> Standing {
     let mut standing = Standing::default();
     for (id, process) in (0..=u16::MAX).map(ProcessId).zip(&trace.processes) {
         standing.count(process.state, (around.is_alive)(id));
     }
-    let all_run = standing.running == trace.processes.len();
-    if all_run || trace.processes.len() < 2 { String::new() } else { standing.words() }
+    standing
 }
 
 /// Why the recording of a process is not what it could be.

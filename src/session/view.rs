@@ -5,6 +5,8 @@
 
 use std::sync::Arc;
 
+pub use super::family::Standing;
+
 pub use crate::graph::{Column, Folds, Grouping, NodeKey, NodeKind};
 
 /// Rows of the calls screen.
@@ -265,8 +267,8 @@ pub struct TopRow {
 pub struct Overview {
     /// Processes with the hook, parents before their children: the busiest ones, as many as asked for.
     pub processes: Vec<ProcessRow>,
-    /// How many stand how, in words; empty if all run or there is only one.
-    pub standing: String,
+    /// How many of all stand how.
+    pub standing: Standing,
     /// Processes in all.
     pub process_count: usize,
     /// What is seen, in words.

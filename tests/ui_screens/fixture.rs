@@ -222,11 +222,15 @@ fn overview(rows: u16) -> Overview {
     Overview {
         processes: vec![
             process(4121, "python", 3_100_000),
-            process(4188, "python", 800_000),
-            process(4190, "python", 41),
+            process(4188, "python rank 0", 800_000),
+            ProcessRow {
+                alive: false,
+                trouble: Some("ended without its exit handlers: killed, crashed or _exit".to_owned()),
+                ..process(4190, "python rank 1", 41)
+            },
         ],
         process_count: 3,
-        standing: String::new(),
+        standing: Standing { running: 2, gone: 1, ..Standing::default() },
         sees: vec!["calls with arguments".to_owned(), "call sites".to_owned()],
         not: vec![
             "page faults: start with --um-faults (slows faulting code by up to 70 %)".to_owned(),
