@@ -60,7 +60,8 @@ pub struct Process {
     pub depth: u16,
     pub rank: Option<u32>,
     pub local_rank: Option<u32>,
-    /// `running`, `ended`, `gone` (killed, crashed or by `_exit`) or `stopped` (recorded no further).
+    /// `running`, `ended`, `gone` (killed, crashed or by `_exit`), `became` (another program, by exec) or `stopped`
+    /// (recorded no further).
     pub state: &'static str,
     pub program: String,
     pub host: String,
@@ -222,6 +223,7 @@ fn processes(loaded: &Loaded) -> Vec<Process> {
             rank: process.rank,
             local_rank: process.local_rank,
             state: match process.state {
+                _ if member.went_on => "became",
                 State::Full | State::Failed(_) => "stopped",
                 _ if alive => "running",
                 State::Ended => "ended",
@@ -232,7 +234,7 @@ fn processes(loaded: &Loaded) -> Vec<Process> {
             calls: calls.get(member.id.index()).copied().unwrap_or(0),
             lost: process.lost,
             alive,
-            trouble: loaded.trouble(member.id),
+            trouble: if member.went_on { None } else { loaded.trouble(member.id) },
         })
     };
     loaded.family().into_iter().filter_map(row).collect()

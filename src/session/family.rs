@@ -13,6 +13,8 @@ pub struct Member {
     pub depth: u16,
     /// It is the same process as the one above, which has become another program by exec.
     pub became: bool,
+    /// It has itself become another program, which stands below it.
+    pub went_on: bool,
 }
 
 /// How many processes stand how.
@@ -30,8 +32,9 @@ pub struct Standing {
 
 impl Standing {
     /// Counts a process.
-    pub fn count(&mut self, state: State, alive: bool) {
+    pub fn count(&mut self, state: State, alive: bool, went_on: bool) {
         match state {
+            _ if went_on => self.ended += 1,
             State::Full | State::Failed(_) => self.stopped += 1,
             _ if alive => self.running += 1,
             State::Ended => self.ended += 1,
@@ -78,10 +81,14 @@ pub fn family(trace: &Trace) -> Vec<Member> {
     let mut children: Vec<Vec<usize>> = vec![Vec::new(); trace.processes.len()];
     let mut roots = Vec::new();
     let mut became = vec![false; trace.processes.len()];
+    let mut went_on = vec![false; trace.processes.len()];
     for id in 0..trace.processes.len() {
         let earlier = earlier(id);
         if let Some(place) = became.get_mut(id) {
             *place = earlier.is_some();
+        }
+        if let Some(place) = earlier.and_then(|earlier| went_on.get_mut(earlier)) {
+            *place = true;
         }
         match earlier.or_else(|| parent(id)).and_then(|parent| children.get_mut(parent)) {
             Some(siblings) => siblings.push(id),
@@ -109,7 +116,8 @@ pub fn family(trace: &Trace) -> Vec<Member> {
             continue;
         }
         let Ok(number) = u16::try_from(id) else { continue };
-        members.push(Member { id: ProcessId(number), depth, became: became.get(id).copied().unwrap_or(false) });
+        let is = |list: &[bool]| list.get(id).copied().unwrap_or(false);
+        members.push(Member { id: ProcessId(number), depth, became: is(&became), went_on: is(&went_on) });
         let mut list = children.get_mut(id).map(std::mem::take).unwrap_or_default();
         order(&mut list);
         waiting.extend(list.into_iter().map(|child| (child, depth.saturating_add(1))));

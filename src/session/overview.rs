@@ -55,10 +55,11 @@ impl Model {
         let (top, rest) = top(&self.trace, &functions, all_ns, list);
         let (calls_history, history_step_ns) = history(&self.trace, columns, around);
         let worst_failure = self.failing().first().map(|&(api, _)| self.failure(api));
+        let family = family(&self.trace);
         Overview {
             process_count: self.trace.processes.len(),
-            processes: processes(&self.trace, list, around),
-            standing: standing(&self.trace, around),
+            processes: processes(&self.trace, &family, list, around),
+            standing: standing(&self.trace, &family, around),
             sees: sees(&self.trace),
             not: not(&self.trace),
             calls_history,
@@ -132,10 +133,10 @@ pub(crate) fn calls_by_process(trace: &Trace) -> Vec<u64> {
 }
 
 /// The busiest processes in the order of their family.
-fn processes(trace: &Trace, rows: usize, around: &Surroundings<'_>) -> Vec<ProcessRow> {
+fn processes(trace: &Trace, family: &[Member], rows: usize, around: &Surroundings<'_>) -> Vec<ProcessRow> {
     let calls = calls_by_process(trace);
     let of = |id: ProcessId| calls.get(id.index()).copied().unwrap_or(0);
-    let mut family = family(trace);
+    let mut family = family.to_vec();
     if family.len() > rows {
         // With all that they started, so that nobody is shown without those above.
         let mut weights = vec![(false, 0u64); calls.len()];
@@ -173,20 +174,28 @@ fn processes(trace: &Trace, rows: usize, around: &Surroundings<'_>) -> Vec<Proce
             program: program(trace, process),
             depth,
             became: member.became && depth > 0,
+            went_on: member.went_on,
+            removed,
             host: safe(trace.names.get(process.host)).into_owned(),
             calls: of(member.id),
             lost: process.lost,
             alive,
-            trouble: if removed { Some(REMOVED.to_owned()) } else { trouble(process, alive) },
+            trouble: match (removed, member.went_on) {
+                (true, _) => Some(REMOVED.to_owned()),
+                (_, true) => None,
+                _ => trouble(process, alive),
+            },
         })
     };
     family.into_iter().filter_map(row).collect()
 }
 
-fn standing(trace: &Trace, around: &Surroundings<'_>) -> Standing {
+fn standing(trace: &Trace, family: &[Member], around: &Surroundings<'_>) -> Standing {
     let mut standing = Standing::default();
-    for (id, process) in (0..=u16::MAX).map(ProcessId).zip(&trace.processes) {
-        standing.count(process.state, (around.is_alive)(id));
+    for member in family {
+        if let Some(process) = trace.process(member.id) {
+            standing.count(process.state, (around.is_alive)(member.id), member.went_on);
+        }
     }
     standing
 }

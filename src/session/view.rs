@@ -233,6 +233,10 @@ pub struct ProcessRow {
     pub depth: u16,
     /// It is the same process as the one above it, which has become this program by exec.
     pub became: bool,
+    /// It has itself become another program.
+    pub went_on: bool,
+    /// Its file has been removed while it was shown.
+    pub removed: bool,
     /// Host.
     pub host: String,
     /// Calls recorded.

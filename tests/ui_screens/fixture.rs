@@ -197,6 +197,8 @@ fn overview(rows: u16) -> Overview {
         program: program.to_owned(),
         depth: u16::from(pid > 4121),
         became: false,
+        went_on: false,
+        removed: false,
         host: "gpu03".to_owned(),
         calls,
         lost: 0,

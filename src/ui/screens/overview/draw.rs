@@ -287,6 +287,8 @@ fn processes(paint: &mut Paint<'_>, area: Rect, rows: &Overview) {
 
 fn process_name(process: &ProcessRow) -> String {
     let ended = match (&process.trouble, process.alive) {
+        _ if process.removed => ", file removed",
+        _ if process.went_on => "",
         (_, true) => "",
         (None, false) => ", ended",
         (Some(_), false) => ", gone",
