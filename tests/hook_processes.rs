@@ -412,5 +412,6 @@ fn hundreds_of_forks_take_little_disk_and_lose_nothing() {
         us(&hooked) / 300,
         each / 1024
     );
-    assert!(each <= 256 * 1024, "{each} bytes on disk a process");
+    // A page for the header and for desks, two for definitions and for events; the file system's own, too.
+    assert!(each <= 48 * 1024, "{each} bytes on disk a process");
 }

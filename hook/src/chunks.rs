@@ -9,6 +9,8 @@ use umtui_wire::record::{Head, KIND_CLOCK, KIND_THREAD, SLOT_BYTES, Slot};
 use crate::thread::Thread;
 use crate::{clock, definitions, file, sys};
 
+/// Bytes of a chunk that are reserved on disk at first, where the rest can follow.
+pub const FIRST_BYTES: u64 = 8192;
 /// Bytes left in a chunk for which it is handed on.
 const WORTH_HANDING_ON: u32 = 64 * SLOT_BYTES as u32;
 /// Chunks of threads that have ended, with room left.
@@ -32,9 +34,10 @@ pub fn stand_in(thread: &mut Thread) {
     thread.quick_until = 0;
 }
 
-/// Opens a chunk: claimed, mapped, its header written, the magic last.
-pub fn open(bytes: u64, kind: u16, thread: u32) -> Option<*mut ChunkHeader> {
-    let piece = file::claim(bytes)?;
+/// Opens a chunk: claimed, mapped, its header written, the magic last. The `first` bytes at least may be written to; how
+/// many comes back.
+pub fn open(bytes: u64, first: u64, kind: u16, thread: u32) -> Option<(*mut ChunkHeader, u32)> {
+    let piece = file::claim(bytes, first)?;
     let header = piece.address.cast::<ChunkHeader>();
     // SAFETY: fresh zeros of at least the header's length that only we know.
     let fields = unsafe { &mut *header };
@@ -50,7 +53,17 @@ pub fn open(bytes: u64, kind: u16, thread: u32) -> Option<*mut ChunkHeader> {
     // SAFETY: aligned, and from here on only accessed atomically.
     unsafe { AtomicU32::from_ptr(&raw mut (*header).magic) }.store(chunk::MAGIC, Ordering::Release);
     file::nudge(fields.opened);
-    Some(header)
+    Some((header, piece.reserved as u32))
+}
+
+/// Makes all of a chunk writable of which `limit` bytes are; false if that cannot be.
+///
+/// # Safety
+/// `header` is a mapped chunk.
+pub unsafe fn reserve_rest(header: *mut ChunkHeader, limit: u32) -> bool {
+    // SAFETY: as the caller says; neither changes.
+    let (offset, bytes) = unsafe { ((*header).offset, (*header).bytes) };
+    file::reserve_more(offset.saturating_add(u64::from(limit)), u64::from(bytes.saturating_sub(limit)))
 }
 
 /// The commit word of a chunk: where its complete slots end.
@@ -88,8 +101,7 @@ pub fn begin(thread: &mut Thread) -> bool {
     for place in &SPARE {
         let spare = place.swap(core::ptr::null_mut(), Ordering::AcqRel);
         if !spare.is_null() {
-            adopt(thread, spare);
-            return introduce(thread);
+            return adopt(thread, spare) && introduce(thread);
         }
     }
     open_next(thread) && introduce(thread)
@@ -99,6 +111,16 @@ pub fn begin(thread: &mut Thread) -> bool {
 pub fn roll(thread: &mut Thread) -> bool {
     let old = thread.chunk;
     let kept = thread.has_chunk();
+    // SAFETY: the thread's mapped chunk.
+    if kept && thread.limit < unsafe { (*old).bytes } {
+        // SAFETY: likewise.
+        if !unsafe { reserve_rest(old, thread.limit) } {
+            return false;
+        }
+        // SAFETY: likewise.
+        thread.limit = unsafe { (*old).bytes };
+        return true;
+    }
     if !open_next(thread) {
         return false;
     }
@@ -124,8 +146,8 @@ pub fn hand_back(thread: &mut Thread) {
     }
     thread.chunk = nowhere();
     // SAFETY: the thread's own mapped chunk.
-    let end = unsafe { committed(header) }.load(Ordering::Relaxed);
-    if thread.limit.wrapping_sub(end) >= WORTH_HANDING_ON {
+    let (end, bytes) = unsafe { (committed(header).load(Ordering::Relaxed), (*header).bytes) };
+    if bytes.wrapping_sub(end) >= WORTH_HANDING_ON {
         for place in &SPARE {
             if place.compare_exchange(core::ptr::null_mut(), header, Ordering::AcqRel, Ordering::Relaxed).is_ok() {
                 return;
@@ -145,16 +167,27 @@ pub fn forget() {
 
 fn open_next(thread: &mut Thread) -> bool {
     let bytes = u64::from(thread.next_bytes).clamp(CHUNK_UNIT, CHUNK_MAX);
-    let Some(header) = open(bytes, chunk::KIND_EVENTS, thread.id) else { return false };
+    let Some((header, limit)) = open(bytes, FIRST_BYTES, chunk::KIND_EVENTS, thread.id) else { return false };
     thread.next_bytes = bytes.wrapping_mul(2).min(CHUNK_MAX) as u32;
-    adopt(thread, header);
+    thread.limit = limit;
+    thread.chunk = header;
     true
 }
 
-fn adopt(thread: &mut Thread, header: *mut ChunkHeader) {
+/// Takes over a chunk that an ended thread has left, with room for a while; false if that cannot be had. Of one whose cursor
+/// is among the first bytes no more may be reserved; to reserve the rest twice does no harm.
+fn adopt(thread: &mut Thread, header: *mut ChunkHeader) -> bool {
+    const FIRST: u32 = FIRST_BYTES as u32;
     // SAFETY: a mapped chunk that is now this thread's.
-    thread.limit = unsafe { (*header).bytes };
+    let (end, bytes) = unsafe { (committed(header).load(Ordering::Relaxed), (*header).bytes) };
+    let fits = end.wrapping_add(WORTH_HANDING_ON) <= FIRST;
+    // SAFETY: likewise.
+    if !fits && end <= FIRST && !unsafe { reserve_rest(header, FIRST) } {
+        return false;
+    }
+    thread.limit = if fits { bytes.min(FIRST) } else { bytes };
     thread.chunk = header;
+    true
 }
 
 /// Writes who the thread is and what time it is at the cursor of a chunk that has room.

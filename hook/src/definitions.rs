@@ -42,24 +42,37 @@ static NAMES_USED: AtomicU32 = AtomicU32::new(0);
 struct Place(UnsafeCell<Writer>);
 // SAFETY: used only by the holder of LOCK.
 unsafe impl Sync for Place {}
-static WRITER: Place = Place(UnsafeCell::new(Writer { chunk: core::ptr::null_mut(), committed: 0 }));
+static WRITER: Place = Place(UnsafeCell::new(Writer { chunk: core::ptr::null_mut(), committed: 0, limit: 0 }));
 
 struct Writer {
     chunk: *mut ChunkHeader,
     committed: u32,
+    /// Up to where it may be written to.
+    limit: u32,
 }
 
 impl Writer {
     /// Writes a record of `1 + extra` slots: words 1 to 5, then `text` from byte [`TEXT_AT`] on if there is any.
     fn put(&mut self, head: Head, words: [u64; 5], text: &[u8], tail: [u64; 6]) -> bool {
         let bytes = u32::from(head.extra).wrapping_add(1).wrapping_mul(SLOT_BYTES as u32);
-        if self.chunk.is_null() || self.committed.wrapping_add(bytes) > CHUNK_UNIT as u32 {
-            let Some(next) = chunks::open(CHUNK_UNIT, chunk::KIND_DEFINITIONS, sys::thread_id()) else { return false };
+        let end = self.committed.wrapping_add(bytes);
+        if !self.chunk.is_null() && end > self.limit && end <= CHUNK_UNIT as u32 {
+            // SAFETY: the lock's holder has it alone.
+            if !unsafe { chunks::reserve_rest(self.chunk, self.limit) } {
+                return false;
+            }
+            self.limit = CHUNK_UNIT as u32;
+        }
+        if self.chunk.is_null() || end > self.limit {
+            let first = chunks::FIRST_BYTES.max(u64::from(bytes.wrapping_add(chunk::HEADER_BYTES as u32)));
+            let opened = chunks::open(CHUNK_UNIT, first, chunk::KIND_DEFINITIONS, sys::thread_id());
+            let Some((next, limit)) = opened else { return false };
             if !self.chunk.is_null() {
                 // SAFETY: the lock's holder has it alone.
                 unsafe { chunks::seal(self.chunk) };
             }
             self.chunk = next;
+            self.limit = limit;
             self.committed = chunk::HEADER_BYTES as u32;
         }
         // SAFETY: the record lies within the mapped chunk: its slots were counted above, and the text fits
@@ -262,6 +275,6 @@ pub fn after_fork() {
         }
     }
     NEXT_ID.store(NO_STRING.wrapping_add(1), Ordering::Relaxed);
-    with_writer(|writer| *writer = Writer { chunk: core::ptr::null_mut(), committed: 0 });
+    with_writer(|writer| *writer = Writer { chunk: core::ptr::null_mut(), committed: 0, limit: 0 });
     file::forget();
 }

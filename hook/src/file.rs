@@ -18,6 +18,12 @@ static INODE: AtomicU64 = AtomicU64::new(0);
 /// End of what is claimed. The header learns of it once the file is as long, so that a process killed in between
 /// leaves no file that looks cut.
 static CLAIMED: AtomicU64 = AtomicU64::new(CHUNK_UNIT);
+/// How long the file was made at first, with room for the pieces that every process needs. Of those a part is reserved, and
+/// the rest once it is needed: most children of a fork make few calls.
+static MADE: AtomicU64 = AtomicU64::new(0);
+const MADE_BYTES: u64 = 4 * CHUNK_UNIT;
+/// Whether parts of a piece can be reserved: not where a page is as long as the piece.
+const IN_PARTS: bool = cfg!(target_arch = "x86_64");
 static MAX_BYTES: AtomicU64 = AtomicU64::new(u64::MAX);
 
 struct PathCell(core::cell::UnsafeCell<text::Path<2560>>);
@@ -82,7 +88,7 @@ pub fn create(config: &Config, clock: &Clock) -> Result<(), i32> {
 }
 
 fn begin(fd: i32, config: &Config, clock: &Clock, pid: u32, host: &[u8; 64]) -> Result<(), i32> {
-    reserve(fd, 0, CHUNK_UNIT)?;
+    let made = make(fd, config.max_bytes)?;
     let (device, inode) = sys::identity(fd).ok_or(libc::EIO)?;
     let mapped = sys::map(fd, 0, HEADER_BYTES)?.cast::<FileHeader>();
     // SAFETY: a fresh page of zeros that nobody else has.
@@ -114,9 +120,22 @@ fn begin(fd: i32, config: &Config, clock: &Clock, pid: u32, host: &[u8; 64]) -> 
     DEVICE.store(device, Ordering::Relaxed);
     INODE.store(inode, Ordering::Relaxed);
     CLAIMED.store(CHUNK_UNIT, Ordering::Relaxed);
+    MADE.store(made, Ordering::Relaxed);
     MAX_BYTES.store(if config.max_bytes == 0 { u64::MAX } else { config.max_bytes }, Ordering::Relaxed);
     HEADER.store(mapped, Ordering::Release);
     Ok(())
+}
+
+/// Gives the file its first length, and reserves the header. Nobody else has the file yet; later it must only grow.
+fn make(fd: i32, max_bytes: u64) -> Result<u64, i32> {
+    let cap = if max_bytes == 0 { u64::MAX } else { max_bytes };
+    let wanted = MADE_BYTES.min(cap).min(sys::file_size_limit());
+    if !IN_PARTS || wanted < MADE_BYTES || sys::failed(sys::set_length(fd, wanted)) {
+        reserve(fd, 0, CHUNK_UNIT)?;
+        return Ok(0);
+    }
+    reserve(fd, 0, HEADER_BYTES as u64)?;
+    Ok(wanted)
 }
 
 /// A piece of the file that has been claimed, reserved on disk and mapped.
@@ -127,10 +146,13 @@ pub struct Piece {
     pub offset: u64,
     /// Its number among the pieces.
     pub sequence: u64,
+    /// How much of it is reserved, from its beginning.
+    pub reserved: u64,
 }
 
-/// Claims the next `bytes` of the file. An error stops recording, and the header says why.
-pub fn claim(bytes: u64) -> Option<Piece> {
+/// Claims the next `bytes` of the file, of which the `first` are needed at once. An error stops recording, and the header
+/// says why.
+pub fn claim(bytes: u64, first: u64) -> Option<Piece> {
     static SEQUENCE: AtomicU64 = AtomicU64::new(0);
     let end = live!(end, AtomicU64)?;
     let state = live!(state, AtomicU32)?;
@@ -145,22 +167,42 @@ pub fn claim(bytes: u64) -> Option<Piece> {
             state.compare_exchange(header::STATE_RECORDING, header::STATE_FULL, Ordering::Relaxed, Ordering::Relaxed);
         return None;
     };
-    match map(offset, bytes) {
+    let is_made = offset.saturating_add(bytes) <= MADE.load(Ordering::Relaxed);
+    let reserved = if is_made { first.min(bytes) } else { bytes };
+    match open_and(|fd| reserve(fd, offset, reserved).and_then(|()| sys::map(fd, offset, bytes as usize))) {
         Ok(address) => {
             end.fetch_max(offset.saturating_add(bytes), Ordering::AcqRel);
-            Some(Piece { address, offset, sequence: SEQUENCE.fetch_add(1, Ordering::Relaxed) })
+            Some(Piece { address, offset, sequence: SEQUENCE.fetch_add(1, Ordering::Relaxed), reserved })
         }
         Err(errno) => {
-            if let Some(reason) = live!(reason, AtomicU32) {
-                reason.store(errno as u32, Ordering::Relaxed);
-            }
-            state.store(header::STATE_FAILED, Ordering::Release);
+            failed(errno);
             None
         }
     }
 }
 
-fn map(offset: u64, bytes: u64) -> Result<*mut u8, i32> {
+/// Reserves a part of a piece that was claimed before. An error stops recording.
+pub fn reserve_more(offset: u64, bytes: u64) -> bool {
+    match open_and(|fd| reserve(fd, offset, bytes)) {
+        Ok(()) => true,
+        Err(errno) => {
+            failed(errno);
+            false
+        }
+    }
+}
+
+fn failed(errno: i32) {
+    if let Some(reason) = live!(reason, AtomicU32) {
+        reason.store(errno as u32, Ordering::Relaxed);
+    }
+    if let Some(state) = live!(state, AtomicU32) {
+        state.store(header::STATE_FAILED, Ordering::Release);
+    }
+}
+
+/// Does something with the file if it is still there.
+fn open_and<R>(work: impl FnOnce(i32) -> Result<R, i32>) -> Result<R, i32> {
     let path = path().ok_or(libc::ENOENT)?;
     let fd = sys::open(path, libc::O_RDWR | libc::O_NOFOLLOW, 0);
     if sys::failed(fd) {
@@ -168,11 +210,7 @@ fn map(offset: u64, bytes: u64) -> Result<*mut u8, i32> {
     }
     let fd = fd as i32;
     let same = sys::identity(fd) == Some((DEVICE.load(Ordering::Relaxed), INODE.load(Ordering::Relaxed)));
-    let outcome = if same {
-        reserve(fd, offset, bytes).and_then(|()| sys::map(fd, offset, bytes as usize))
-    } else {
-        Err(libc::ESTALE)
-    };
+    let outcome = if same { work(fd) } else { Err(libc::ESTALE) };
     sys::close(fd);
     outcome
 }

@@ -83,6 +83,12 @@ pub fn reserve(fd: i32, offset: u64, bytes: u64) -> Outcome {
     0
 }
 
+/// Sets a file's length.
+pub fn set_length(fd: i32, bytes: u64) -> Outcome {
+    // SAFETY: no memory is passed.
+    unsafe { call(libc::SYS_ftruncate, [fd as usize, bytes as usize, 0, 0, 0, 0]) }
+}
+
 /// Maps a part of a file, shared, for reading and writing.
 pub fn map(fd: i32, offset: u64, bytes: usize) -> Result<*mut u8, i32> {
     let protection = libc::PROT_READ | libc::PROT_WRITE;
