@@ -275,6 +275,13 @@ fn a_pool_of_workers_is_recorded_and_outlives_one_that_is_killed() {
     assert_eq!(family(programs, folder.path(), &["pool", "4", "200"]), (6, 400));
     let text = report_text(&[folder.path()]);
     assert_eq!(text.matches("ended without its exit handlers").count(), 1, "{text}");
+    let report = report(&[folder.path()]);
+    let processes = report["processes"].as_array().unwrap();
+    let parent = &processes[0]["process"];
+    assert!(processes[1..].iter().all(|process| process["parent"] == *parent), "{processes:?}");
+    let gone: Vec<_> = processes.iter().filter(|process| process["state"] == "gone").collect();
+    // It was killed after its share of the first half.
+    assert!(gone.len() == 1 && gone[0]["calls"] == 25, "{gone:?}");
 }
 
 #[test]
@@ -283,6 +290,15 @@ fn the_ranks_of_a_launcher_are_recorded_and_one_that_is_started_again() {
     let folder = tempfile::tempdir().unwrap();
     // The launcher itself makes no call.
     assert_eq!(family(programs, folder.path(), &["ranks", "4"]), (5, 50));
+    let report = report(&[folder.path()]);
+    let numbers = |key: &str| {
+        let processes = report["processes"].as_array().unwrap();
+        let mut numbers: Vec<u64> = processes.iter().map(|process| process[key].as_u64().unwrap()).collect();
+        numbers.sort_unstable();
+        numbers
+    };
+    assert_eq!((numbers("rank"), numbers("local_rank")), (vec![8, 9, 9, 10, 11], vec![0, 1, 1, 2, 3]));
+    assert!(report_text(&[folder.path()]).contains("family rank 9 on"));
 }
 
 #[test]

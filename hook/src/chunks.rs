@@ -52,7 +52,10 @@ pub fn open(bytes: u64, first: u64, kind: u16, thread: u32) -> Option<(*mut Chun
     fields.committed = chunk::HEADER_BYTES as u32;
     // SAFETY: aligned, and from here on only accessed atomically.
     unsafe { AtomicU32::from_ptr(&raw mut (*header).magic) }.store(chunk::MAGIC, Ordering::Release);
-    file::nudge(fields.opened);
+    // The others are opened beside one of these.
+    if kind == chunk::KIND_EVENTS {
+        file::nudge(fields.opened);
+    }
     Some((header, piece.reserved as u32))
 }
 
