@@ -289,7 +289,7 @@ fn real(function: Function, words: [usize; 6]) -> c_int {
     let outcome = match function {
         // SAFETY: the caller's words. The C library has it since glibc 2.34, and does no more.
         Function::Execveat => unsafe { sys::call(libc::SYS_execveat, words) },
-        _ => -(libc::ENOSYS as isize),
+        _ => (libc::ENOSYS as isize).wrapping_neg(),
     };
     // SAFETY: the calling thread's errno.
     unsafe { *libc::__errno_location() = sys::errno(outcome).unwrap_or(0) };

@@ -106,12 +106,9 @@ pub fn family(trace: &Trace) -> Vec<Member> {
     let mut met = vec![false; trace.processes.len()];
     // A damaged file may call its child its parent: what no root leads to stands alone.
     let mut rest = 0..trace.processes.len();
-    loop {
-        let Some((id, depth)) =
-            waiting.pop().or_else(|| rest.find(|&id| met.get(id) == Some(&false)).map(|id| (id, 0)))
-        else {
-            break;
-        };
+    while let Some((id, depth)) =
+        waiting.pop().or_else(|| rest.find(|&id| met.get(id) == Some(&false)).map(|id| (id, 0)))
+    {
         if met.get_mut(id).is_none_or(|met| std::mem::replace(met, true)) {
             continue;
         }
