@@ -56,6 +56,8 @@ struct Open {
     /// How often in a row nothing came after that, and how long the file was then.
     quiet: u8,
     length: u64,
+    /// Nothing more is to come, as far as was known at the last look.
+    over: bool,
     /// Where it was found, and as which file; `None` for a text.
     place: Option<(PathBuf, (u64, u64))>,
     /// Its name leads to it no more.
@@ -160,7 +162,7 @@ impl Feed {
         let mut idle = 0;
         while idle < self.files.len() {
             self.next = (self.next + 1) % self.files.len();
-            let Some(file) = self.files.get_mut(self.next).filter(|file| !file.failed && !file.is_over()) else {
+            let Some(file) = self.files.get_mut(self.next).filter(|file| !file.failed && !file.over) else {
                 idle += 1;
                 continue;
             };
@@ -266,6 +268,7 @@ impl Open {
             absent: path.is_none(),
             quiet: 0,
             length: 0,
+            over: false,
             place: path.and_then(|path| Some((path.to_owned(), identity(path)?))),
             removed: false,
             failed: false,
@@ -282,9 +285,10 @@ impl Open {
     }
 
     fn look(&mut self, boot: &Boot, trace: &Trace, now: Instant) {
+        self.over = self.is_over();
         let Some(process) = trace.process(self.reader.process()).filter(|_| !self.text) else { return };
         self.removed = self.place.as_ref().is_some_and(|(path, file)| identity(path) != Some(*file));
-        if self.quiet >= QUIET {
+        if self.over {
             return;
         }
         let over = !matches!(process.state, State::Recording | State::Killed);
