@@ -1,10 +1,10 @@
 //! What the recorder asks for, by environment variables.
 //!
-//! They are as they were when the program was started, kept by [`follow`] or read from `/proc/self/environ`: programs
+//! They are as they were when the program was started, from [`kept`] or from `/proc/self/environ`: programs
 //! clear or change their environment, and reading it through the C library races with that.
 
 use crate::clock::Wanted;
-use crate::{follow, sys, text};
+use crate::{kept, sys, text};
 
 /// What the recorder asks for.
 pub struct Config {
@@ -87,7 +87,7 @@ fn number(name: &[u8]) -> Option<u64> {
 /// Calls `each` with the bytes of a variable's value, if there is such a variable. The environment may be long and
 /// the thread's stack short, so it is read in small pieces.
 fn variable(name: &[u8], mut each: impl FnMut(u8)) {
-    if let Some(value) = follow::at_start(name) {
+    if let Some(value) = kept::at_start(name) {
         value.iter().copied().for_each(each);
         return;
     }

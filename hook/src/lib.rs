@@ -29,6 +29,7 @@ mod file;
 mod follow;
 mod foreign;
 mod interpose;
+mod kept;
 mod kernels;
 mod loader;
 mod modules;

@@ -5,7 +5,7 @@ use core::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
 use crate::arch::{self, Trampoline};
 use crate::{
-    chunks, clock, config, definitions, desks, file, follow, kernels, loader, modules, sites, slots, sys, thread,
+    chunks, clock, config, definitions, desks, file, follow, kept, kernels, loader, modules, sites, slots, sys, thread,
 };
 
 /// A page that the kernel wipes in a child after fork or clone, so one load tells a child from its parent.
@@ -116,6 +116,7 @@ unsafe extern "C" fn forked() {
 unsafe extern "C" fn load() {
     loader::prepare();
     thread::prepare();
+    kept::prepare();
     follow::prepare();
 }
 
