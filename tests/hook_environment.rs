@@ -207,12 +207,14 @@ fn a_program_that_closes_all_descriptors_keeps_its_own_files() {
 fn a_full_disk_kills_nobody() {
     let Some(programs) = programs() else { return };
     let folder = tempfile::tempdir().unwrap();
-    for kilobytes in [32, 300, 1000] {
+    // The smallest is full from the start.
+    for kilobytes in [4, 32, 300, 700] {
         let (small, kept) = (folder.path().join("small"), folder.path().join(format!("kept{kilobytes}")));
         fs::create_dir_all(&small).unwrap();
         fs::create_dir_all(&kept).unwrap();
         // In a mount namespace of its own, which ends with the shell.
         let script = r#"mount -t tmpfs -o size="$1"k none "$2" || exit 99
+            [ "$1" != 4 ] || head -c 4096 /dev/zero >"$2/filler"
             out=$2 kept=$3; shift 3
             UMTUI_OUT=$out LD_PRELOAD=$HOOK "$@"; status=$?
             cp "$out"/*.umt "$kept" 2>/dev/null; exit $status"#;
@@ -236,7 +238,7 @@ fn a_full_disk_kills_nobody() {
             "{kilobytes} KiB"
         );
         let recorded = files(&kept, "umt");
-        if kilobytes == 32 {
+        if kilobytes == 4 {
             assert!(recorded.is_empty(), "an empty file is left behind: {recorded:?}");
             continue;
         }

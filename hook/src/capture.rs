@@ -19,7 +19,7 @@ static MODE: AtomicU8 = AtomicU8::new(ALL);
 static ON: AtomicBool = AtomicBool::new(true);
 
 unsafe extern "C" {
-    static __environ: *const *const c_char;
+    static environ: *const *const c_char;
 }
 
 /// The value of the variable that says which part is to be recorded: `profiler`, `nvtx:RANGE`, `nvtx:RANGE@DOMAIN` or
@@ -27,7 +27,7 @@ unsafe extern "C" {
 fn wish() -> Option<&'static [u8]> {
     // SAFETY: the C library's list of C strings, ended by a null; at load nobody changes it.
     unsafe {
-        let mut entry = __environ;
+        let mut entry = environ;
         while !entry.is_null() && !(*entry).is_null() {
             if let Some(value) = CStr::from_ptr(*entry).to_bytes().strip_prefix(b"UMTUI_CAPTURE=") {
                 return Some(value);

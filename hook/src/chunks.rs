@@ -10,6 +10,8 @@ use crate::file::OpenFile;
 use crate::thread::Thread;
 use crate::{clock, definitions, file, space, sys, written};
 
+/// Bytes of a chunk that are reserved on disk at first, where the rest can follow.
+pub const FIRST_BYTES: u64 = 8192;
 /// Bytes left in a chunk for which another thread goes on in it.
 const WORTH_GOING_ON: u32 = 64 * SLOT_BYTES as u32;
 /// Bytes of an image: a window without its own header.
@@ -35,9 +37,10 @@ pub fn stand_in(thread: &mut Thread) {
     thread.quick_until = 0;
 }
 
-/// Opens a chunk of definitions or desks, or a window: claimed, in memory, its header written, the magic last.
-pub fn open(kind: u16, thread: u32) -> Option<*mut ChunkHeader> {
-    let piece = space::piece()?;
+/// Opens a chunk of definitions or desks, or a window: claimed, in memory, its header written, the magic last. The
+/// `first` bytes at least may be written to; how many comes back.
+pub fn open(kind: u16, first: u64, thread: u32) -> Option<(*mut ChunkHeader, u32)> {
+    let piece = space::piece(first)?;
     let header = piece.address.cast::<ChunkHeader>();
     // SAFETY: fresh zeros of at least the header's length that only we know.
     unsafe {
@@ -46,8 +49,17 @@ pub fn open(kind: u16, thread: u32) -> Option<*mut ChunkHeader> {
         start(&mut *header, thread);
     }
     written::add(header);
-    file::nudge(clock::triple());
-    Some(header)
+    Some((header, piece.reserved as u32))
+}
+
+/// Makes all of a chunk writable of which `limit` bytes are; false if that cannot be.
+///
+/// # Safety
+/// `header` is an opened chunk of definitions or desks, or a window.
+pub unsafe fn reserve_rest(header: *mut ChunkHeader, limit: u32) -> bool {
+    // SAFETY: as the caller says; it does not change.
+    let offset = unsafe { (*header).offset };
+    space::reserve_more(offset.saturating_add(u64::from(limit)), CHUNK_UNIT.saturating_sub(u64::from(limit)))
 }
 
 /// Begins a header whose kind and place are set.
@@ -117,14 +129,15 @@ pub fn begin(thread: &mut Thread) -> bool {
         if spare.is_null() {
             continue;
         }
-        adopt(thread, spare);
+        if !adopt(thread, spare) {
+            return false;
+        }
         // SAFETY: a mapped chunk that is now this thread's.
         let end = unsafe { committed(spare) }.load(Ordering::Relaxed);
-        return if thread.limit.wrapping_sub(end) < WORTH_GOING_ON { roll(thread) } else { introduce(thread) };
+        return if thread.limit.wrapping_sub(end) < WORTH_GOING_ON { next(thread) } else { introduce(thread) };
     }
     let Some(image) = window(thread.id) else { return false };
-    adopt(thread, image);
-    roll(thread)
+    adopt(thread, image) && next(thread)
 }
 
 /// A fresh window; where the images of its chunks lie, the first of which is to come. Files that are written by system
@@ -135,7 +148,7 @@ fn window(thread: u32) -> Option<*mut ChunkHeader> {
         written::add(image);
         return Some(image);
     }
-    let window = open(chunk::KIND_WINDOW, thread)?;
+    let (window, _) = open(chunk::KIND_WINDOW, FIRST_BYTES, thread)?;
     // SAFETY: the window is longer than two headers.
     unsafe {
         let image = window.byte_add(chunk::HEADER_BYTES);
@@ -144,11 +157,25 @@ fn window(thread: u32) -> Option<*mut ChunkHeader> {
     }
 }
 
-/// Moves the thread to a fresh chunk; false if there is none, and the old one is kept to count losses in.
+/// Makes room for more records: in the rest of the window, or in a fresh chunk; false if there is none, and the old one
+/// is kept to count losses in.
 pub fn roll(thread: &mut Thread) -> bool {
     if !thread.has_chunk() {
         return false;
     }
+    if thread.limit < WINDOW_BYTES {
+        // SAFETY: the thread's own image.
+        let reserved = unsafe { reserve_window(thread.chunk) };
+        if reserved {
+            thread.limit = WINDOW_BYTES;
+        }
+        return reserved;
+    }
+    next(thread)
+}
+
+/// Moves the thread to a fresh chunk; see [`roll`].
+fn next(thread: &mut Thread) -> bool {
     let image = thread.chunk;
     // SAFETY: the thread's own image. Records of the next chunk may be of calls that have begun by now: of the outermost
     // open one at the earliest.
@@ -238,9 +265,30 @@ pub fn forget() {
     }
 }
 
-fn adopt(thread: &mut Thread, image: *mut ChunkHeader) {
-    thread.limit = WINDOW_BYTES;
+/// Takes over an image, with room for a while; false if that cannot be had. Of one whose cursor is among the first bytes
+/// no more may be reserved; to reserve the rest twice does no harm.
+fn adopt(thread: &mut Thread, image: *mut ChunkHeader) -> bool {
+    const FIRST: u32 = FIRST_BYTES as u32 - chunk::HEADER_BYTES as u32;
+    // SAFETY: an image that is now this thread's.
+    let end = unsafe { committed(image) }.load(Ordering::Relaxed);
+    let fits = !written::is_on() && end.wrapping_add(WORTH_GOING_ON) <= FIRST;
+    // SAFETY: likewise.
+    if !fits && end <= FIRST && !unsafe { reserve_window(image) } {
+        return false;
+    }
+    thread.limit = if fits { FIRST } else { WINDOW_BYTES };
     thread.chunk = image;
+    true
+}
+
+/// Makes all of an image's window writable.
+///
+/// # Safety
+/// The calling thread's own image.
+unsafe fn reserve_window(image: *mut ChunkHeader) -> bool {
+    // SAFETY: as the caller says; the window does not change.
+    let window = unsafe { (*image).window };
+    space::reserve_more(window.saturating_add(FIRST_BYTES), CHUNK_UNIT.saturating_sub(FIRST_BYTES))
 }
 
 /// Writes who the thread is and what time it is at the cursor of a chunk that has room.

@@ -1,7 +1,7 @@
 //! The clock of the trace: the processor's tick counter where the kernel itself keeps time by it, else
 //! `CLOCK_MONOTONIC`.
 
-use core::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use core::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 use umtui_wire::clock::{CLOCK_MONOTONIC, ClockTriple};
 
 use crate::{arch, sys};
@@ -14,6 +14,9 @@ const CALIBRATION_NS: u64 = 2_000_000;
 /// Whether the trampoline's own tick readings are the trace's clock.
 pub static BY_TICKS: AtomicBool = AtomicBool::new(false);
 static REFRESH_TICKS: AtomicU64 = AtomicU64::new(REFRESH_NS);
+/// The rate of the tick counter once it is known, and its error: a child after fork need not measure again.
+static RATE: AtomicU64 = AtomicU64::new(0);
+static RATE_ERROR: AtomicU32 = AtomicU32::new(0);
 
 /// Which clock is asked for.
 #[derive(Clone, Copy)]
@@ -82,6 +85,11 @@ pub fn triple() -> ClockTriple {
 ///
 /// `wanted` overrules the choice: tools that emulate the processor hide that its counter is invariant.
 pub fn choose(handed: Option<u64>, wanted: Wanted) -> Clock {
+    let known = RATE.load(Ordering::Relaxed);
+    if known != 0 {
+        let error_ppb = RATE_ERROR.load(Ordering::Relaxed);
+        return Clock { kind: arch::TICK_CLOCK, ticks_per_second: known, error_ppb };
+    }
     let by_ticks = match wanted {
         Wanted::Best => arch::ticks_are_invariant() && kernel_uses_ticks(),
         Wanted::Ticks => true,
@@ -98,6 +106,8 @@ pub fn choose(handed: Option<u64>, wanted: Wanted) -> Clock {
     };
     let refresh = (u128::from(ticks_per_second).wrapping_mul(u128::from(REFRESH_NS)) / 1_000_000_000) as u64;
     REFRESH_TICKS.store(refresh, Ordering::Relaxed);
+    RATE_ERROR.store(error_ppb, Ordering::Relaxed);
+    RATE.store(ticks_per_second, Ordering::Relaxed);
     Clock { kind: arch::TICK_CLOCK, ticks_per_second, error_ppb }
 }
 

@@ -1,12 +1,12 @@
 //! What the recorder asks for, by environment variables.
 //!
-//! They are read from `/proc/self/environ`, the environment that the program was started with: programs clear
-//! or change theirs, and reading it through the C library races with that.
+//! They are as they were when the program was started, from [`kept`] or from `/proc/self/environ`: programs
+//! clear or change their environment, and reading it through the C library races with that.
 
 use umtui_wire::group;
 
 use crate::clock::Wanted;
-use crate::{sys, text};
+use crate::{kept, sys, text};
 
 /// What the recorder asks for.
 pub struct Config {
@@ -128,6 +128,10 @@ fn number(name: &[u8]) -> Option<u64> {
 /// Calls `each` with the bytes of a variable's value, if there is such a variable. The environment may be long and
 /// the thread's stack short, so it is read in small pieces.
 fn variable(name: &[u8], mut each: impl FnMut(u8)) {
+    if let Some(value) = kept::at_start(name) {
+        value.iter().copied().for_each(each);
+        return;
+    }
     let fd = sys::open(c"/proc/self/environ", libc::O_RDONLY, 0);
     if sys::failed(fd) {
         return;

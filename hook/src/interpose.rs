@@ -32,7 +32,7 @@ pub unsafe extern "C" fn pick(handle: *mut c_void, name: *const c_char, caller: 
     }
     // SAFETY: dlsym's argument is a C string.
     let name = unsafe { CStr::from_ptr(name) };
-    if !text::looks_like_cuda(name.to_bytes()) {
+    if !text::looks_like_cuda(name.to_bytes()) || !loader::is_glibc() {
         return GO_ON;
     }
     if handle == libc::RTLD_NEXT {

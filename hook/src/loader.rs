@@ -6,7 +6,7 @@
 use core::ffi::{CStr, c_char, c_int, c_void};
 use core::sync::atomic::{AtomicUsize, Ordering};
 
-use crate::{arch, symbols};
+use crate::{arch, foreign, symbols};
 
 type Dlsym = unsafe extern "C" fn(*mut c_void, *const c_char) -> *mut c_void;
 type Dlvsym = unsafe extern "C" fn(*mut c_void, *const c_char, *const c_char) -> *mut c_void;
@@ -36,20 +36,31 @@ const LIBRARIES: [&[u8]; 2] = [b"libc.so.6", b"libdl.so.2"];
 
 /// Finds the real functions, once.
 pub fn prepare() {
-    let functions: [(&AtomicUsize, &AtomicUsize, &[u8]); 5] = [
-        (&DLSYM, &NEXT_DLSYM, b"dlsym"),
-        (&DLVSYM, &NEXT_DLVSYM, b"dlvsym"),
-        (&DLOPEN, &NEXT_DLOPEN, b"dlopen"),
-        (&DLCLOSE, &NEXT_DLCLOSE, b"dlclose"),
-        (&DLADDR1, &NEXT_DLADDR1, b"dladdr1"),
+    let functions: [(&AtomicUsize, &AtomicUsize, &CStr); 5] = [
+        (&DLSYM, &NEXT_DLSYM, c"dlsym"),
+        (&DLVSYM, &NEXT_DLVSYM, c"dlvsym"),
+        (&DLOPEN, &NEXT_DLOPEN, c"dlopen"),
+        (&DLCLOSE, &NEXT_DLCLOSE, c"dlclose"),
+        (&DLADDR1, &NEXT_DLADDR1, c"dladdr1"),
     ];
     for (place, next, name) in functions {
         if next.load(Ordering::Relaxed) == 0 {
-            let real = LIBRARIES.iter().find_map(|library| symbols::of_library(library, name)).unwrap_or(0);
+            let in_glibc = LIBRARIES.iter().find_map(|library| symbols::of_library(library, name.to_bytes()));
+            let real = in_glibc.unwrap_or_else(|| foreign::function(name));
             place.store(real, Ordering::Release);
-            next.store(symbols::of_tool(name).unwrap_or(real), Ordering::Release);
+            next.store(symbols::of_tool(name.to_bytes()).unwrap_or(real), Ordering::Release);
         }
     }
+}
+
+/// Whether the C library is glibc.
+pub fn is_glibc() -> bool {
+    static FOUND: AtomicUsize = AtomicUsize::new(0);
+    if FOUND.load(Ordering::Relaxed) == 0 {
+        let found = symbols::of_library(b"libc.so.6", b"gnu_get_libc_version").is_some();
+        FOUND.store(usize::from(found).wrapping_add(1), Ordering::Relaxed);
+    }
+    FOUND.load(Ordering::Relaxed) == 2
 }
 
 /// What another tool that is preloaded after us and takes `dlsym` would answer, if there is one.

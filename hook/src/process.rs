@@ -4,8 +4,8 @@ use core::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
 use crate::arch::{self, Trampoline};
 use crate::{
-    capture, chunks, clock, config, definitions, desks, file, kernels, loader, modules, sites, slots, symbols, sys,
-    thread,
+    capture, chunks, clock, config, definitions, desks, file, follow, kept, kernels, loader, modules, sites, slots,
+    symbols, sys, thread,
 };
 
 /// A page that the kernel wipes in a child after fork or clone, so one load tells a child from its parent.
@@ -97,7 +97,7 @@ fn begin() -> bool {
         slots::after_fork();
     }
     let config = config::read();
-    if !config.wanted {
+    if !config.wanted || !loader::is_glibc() {
         return false;
     }
     slots::record_only(config.arguments, config.groups);
@@ -138,6 +138,8 @@ unsafe extern "C" fn load() {
     symbols::prepare();
     capture::prepare();
     thread::prepare();
+    kept::prepare();
+    follow::prepare();
 }
 
 unsafe extern "C" fn unload() {

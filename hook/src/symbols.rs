@@ -10,11 +10,13 @@ use core::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use crate::{arch, config, text};
 
 const PT_DYNAMIC: u32 = 2;
+const PT_PHDR: u32 = 6;
 const DT_NULL: i64 = 0;
 const DT_HASH: i64 = 4;
 const DT_STRTAB: i64 = 5;
 const DT_SYMTAB: i64 = 6;
 const DT_SONAME: i64 = 14;
+const DT_DEBUG: i64 = 21;
 const DT_GNU_HASH: i64 = 0x6fff_fef5;
 const DT_VERSYM: i64 = 0x6fff_fff0;
 /// Of a symbol's version: only found by those who ask for that version.
@@ -52,17 +54,15 @@ impl Object {
         // SAFETY: the loader's own table; program headers are mapped with their object.
         let headers = unsafe { core::slice::from_raw_parts(info.dlpi_phdr, usize::from(info.dlpi_phnum)) };
         let dynamic = headers.iter().find(|header| header.p_type == PT_DYNAMIC)?;
-        let mut entry = base.wrapping_add(dynamic.p_vaddr as usize) as *const [usize; 2];
-        let mut object = Self {
-            base,
-            path: info.dlpi_name,
-            soname: usize::MAX,
-            strings: 0,
-            symbols: 0,
-            versions: 0,
-            gnu_hash: 0,
-            hash: 0,
-        };
+        // SAFETY: the object's dynamic section.
+        unsafe { Self::read(base, info.dlpi_name, base.wrapping_add(dynamic.p_vaddr as usize) as *const [usize; 2]) }
+    }
+
+    /// # Safety
+    /// The object is loaded at `base` and has this dynamic section.
+    unsafe fn read(base: usize, path: *const libc::c_char, mut entry: *const [usize; 2]) -> Option<Self> {
+        let mut object =
+            Self { base, path, soname: usize::MAX, strings: 0, symbols: 0, versions: 0, gnu_hash: 0, hash: 0 };
         loop {
             // SAFETY: the section ends with DT_NULL, which has not been seen yet.
             let [tag, value] = unsafe { entry.read() };
@@ -190,8 +190,85 @@ fn each_object<F: FnMut(&Object) -> bool>(mut each: F) {
             Object::of(&*info).is_some_and(|object| each(&object)).into()
         }
     }
-    // SAFETY: the closure lives until the loader has called for the last time.
-    unsafe { libc::dl_iterate_phdr(Some(call::<F>), (&raw mut each).cast()) };
+    let iterate = match ITERATE.load(Ordering::Acquire) {
+        0 => find_iterate(),
+        address => address,
+    };
+    // SAFETY: the address is that of dl_iterate_phdr; the closure lives until the loader has called for the last time.
+    unsafe { core::mem::transmute::<usize, Iterate>(iterate)(Some(call::<F>), (&raw mut each).cast()) };
+}
+
+type Callback = unsafe extern "C" fn(*mut libc::dl_phdr_info, usize, *mut c_void) -> c_int;
+type Iterate = unsafe extern "C" fn(Option<Callback>, *mut c_void) -> c_int;
+
+/// The C library's own `dl_iterate_phdr`: what stands before it in the global scope may not be ready, as with a sanitizer
+/// that looks functions up while it begins.
+static ITERATE: AtomicUsize = AtomicUsize::new(0);
+
+/// The head of glibc's `struct r_debug` and `struct link_map` (link.h).
+#[repr(C)]
+struct Debug {
+    version: c_int,
+    map: *const LinkMap,
+}
+
+#[repr(C)]
+struct LinkMap {
+    address: usize,
+    name: *const libc::c_char,
+    dynamic: *const [usize; 2],
+    next: *const LinkMap,
+}
+
+/// Finds it by the list that the loader keeps for debuggers, without its lock: the first objects, of which the C library
+/// is one, stay.
+#[cold]
+fn find_iterate() -> usize {
+    let mut map = first_map().unwrap_or(core::ptr::null());
+    let mut found = None;
+    while !map.is_null() && found.is_none() {
+        // SAFETY: an entry of the loader's list, and the dynamic section of its object.
+        unsafe {
+            let LinkMap { address, name, dynamic, next } = map.read();
+            map = next;
+            if !dynamic.is_null() {
+                let object = Object::read(address, name, dynamic).filter(|object| object.is_called(b"libc.so.6"));
+                found = object.and_then(|object| object.function(b"dl_iterate_phdr"));
+            }
+        }
+    }
+    let found = found.unwrap_or(libc::dl_iterate_phdr as *const () as usize);
+    ITERATE.store(found, Ordering::Release);
+    found
+}
+
+/// The loader's list begins where the program's dynamic section says.
+fn first_map() -> Option<*const LinkMap> {
+    // SAFETY: the kernel's numbers: the program's headers, and how many there are.
+    let (headers, count) = unsafe {
+        (libc::getauxval(libc::AT_PHDR) as *const libc::Elf64_Phdr, libc::getauxval(libc::AT_PHNUM) as usize)
+    };
+    if headers.is_null() {
+        return None;
+    }
+    // SAFETY: as above.
+    let table = unsafe { core::slice::from_raw_parts(headers, count) };
+    let find = |kind| table.iter().find(|header| header.p_type == kind);
+    let base = find(PT_PHDR).map_or(0, |own| (headers as usize).wrapping_sub(own.p_vaddr as usize));
+    let mut entry = base.wrapping_add(find(PT_DYNAMIC)?.p_vaddr as usize) as *const [usize; 2];
+    loop {
+        // SAFETY: the section ends with DT_NULL, which has not been seen yet.
+        let [tag, value] = unsafe { entry.read() };
+        match tag as i64 {
+            DT_NULL => return None,
+            DT_DEBUG if value != 0 => {
+                // SAFETY: the loader has put its structure's address there.
+                return Some(unsafe { (*(value as *const Debug)).map });
+            }
+            // SAFETY: as above.
+            _ => entry = unsafe { entry.add(1) },
+        }
+    }
 }
 
 /// A function of the loaded library with this file name or soname.

@@ -77,6 +77,12 @@ pub fn reserve(fd: i32, offset: u64, bytes: u64) -> Outcome {
     0
 }
 
+/// Sets a file's length.
+pub fn set_length(fd: i32, bytes: u64) -> Outcome {
+    // SAFETY: no memory is passed.
+    unsafe { call(libc::SYS_ftruncate, [fd as usize, bytes as usize, 0, 0, 0, 0]) }
+}
+
 /// Maps a part of a file, shared, for reading and writing.
 pub fn map(fd: i32, offset: u64, bytes: usize) -> Result<*mut u8, i32> {
     let protection = libc::PROT_READ | libc::PROT_WRITE;
@@ -157,6 +163,16 @@ pub unsafe fn unmap(address: *mut u8, bytes: usize) {
 pub fn wipe_on_fork(page: *mut u8, bytes: usize) {
     // SAFETY: advice; it fails where it does not apply.
     unsafe { call(libc::SYS_madvise, [page as usize, bytes, libc::MADV_WIPEONFORK as usize, 0, 0, 0]) };
+}
+
+/// Gives whole pages of private memory back, which are then zero; false if that cannot be.
+///
+/// # Safety
+/// Nobody else uses them, and no file is mapped there.
+pub unsafe fn make_zero(pages: *mut u8, bytes: usize) -> bool {
+    // SAFETY: as the caller says.
+    let outcome = unsafe { call(libc::SYS_madvise, [pages as usize, bytes, libc::MADV_DONTNEED as usize, 0, 0, 0]) };
+    !failed(outcome)
 }
 
 /// Device and inode of an open file.

@@ -41,7 +41,7 @@ fn the_schema_has_these_keys_and_integers_only() {
     };
     assert_eq!(
         keys(&value),
-        "allocations apis copies faults findings kernels migrations not_checked schema streams threads trace"
+        "allocations apis copies faults findings kernels migrations not_checked processes schema streams threads trace"
     );
     assert_eq!(
         keys(&value["trace"]),

@@ -15,6 +15,7 @@ pub(crate) mod cost;
 mod engine;
 mod events;
 mod failures;
+mod family;
 mod feed;
 mod labels;
 mod loaded;
@@ -32,5 +33,6 @@ pub(crate) mod tests;
 
 pub use child::{ChildControl, Output};
 pub use failures::Failure;
+pub use family::{Member, Standing, family};
 pub use loaded::{LoadError, Loaded};
 pub use run::{OpenError, Session};

@@ -27,6 +27,10 @@ pub struct Process {
     pub pid: u32,
     /// Parent process.
     pub parent_pid: u32,
+    /// Rank in a parallel job, if its launcher said so.
+    pub rank: Option<u32>,
+    /// Likewise on its host.
+    pub local_rank: Option<u32>,
     /// Host name.
     pub host: NameId,
     /// Path of the program.

@@ -103,6 +103,24 @@ shared="-shared -fPIC"
     make_one "$out/inside" inside.c $beside $fake
     # Not everybody has a C++ compiler beside the C compiler.
     if command -v "$CXX" >/dev/null 2>&1; then make_one "$out/throws" throws.cc $fake; fi
+    # This one finds it without an environment too.
+    make_one "$out/family" family.c -L"$out/fake" -l:libcuda.so.1 -Wl,-rpath,\$ORIGIN/fake -Wl,--enable-new-dtags -lpthread -ldl
+    make_one "$out/stranger" stranger.c -ldl -lpthread
+    # Where there is a compiler for them.
+    if $CC $flags -static -DSTATIC "$src/stranger.c" -o "$out/.try" -lpthread 2>/dev/null; then
+        make_one "$out/stranger-static" stranger.c -static -DSTATIC -lpthread
+    fi
+    if $CC $flags -m32 "$src/stranger.c" -o "$out/.try" -ldl -lpthread 2>/dev/null; then
+        make_one "$out/stranger-32" stranger.c -m32 -ldl -lpthread
+    fi
+    rm -f "$out/.try"
+    if command -v musl-gcc >/dev/null 2>&1; then
+        wait
+        own=$CC
+        CC=musl-gcc
+        make_one "$out/stranger-musl" stranger.c
+        CC=$own
+    fi
     make_one "$out/exit_order" exit_order.c "$out/libexit.so" $beside $runtime13
     wait
 }

@@ -89,8 +89,12 @@ pub struct FileHeader {
     pub last: ClockTriple,
     /// Live: events in chunks that have made room for newer ones.
     pub discarded: u64,
+    /// Rank in a parallel job plus one, by the launcher's variables (`RANK`, `OMPI_COMM_WORLD_RANK`, ...); zero: none said.
+    pub rank: u32,
+    /// Likewise the rank on its host.
+    pub local_rank: u32,
     /// Zero.
-    pub reserved2: [u64; 31],
+    pub reserved2: [u64; 30],
     /// Host name, NUL-padded.
     pub host: [u8; 64],
     /// Path of the program, NUL-padded; cut if longer.

@@ -48,3 +48,46 @@ export_jump!(dlsym, "umtui_dlsym");
 export_jump!(dlvsym, "umtui_dlvsym");
 export_jump!(dlopen, "umtui_dlopen");
 export_jump!(dlclose, "umtui_dlclose");
+
+/// Integer registers that hold arguments.
+pub const GATHERED: usize = 8;
+
+/// Defines and exports a variadic function. `$to` is called with `$kind`, where the arguments in registers lie, and where
+/// those on the stack do; what comes back is its answer and one, or zero and the function to jump to with everything as
+/// it was.
+macro_rules! gather {
+    ($name:ident, $kind:ident, $to:ident) => {
+        #[allow(missing_docs)]
+        #[unsafe(naked)]
+        #[unsafe(no_mangle)]
+        pub unsafe extern "C" fn $name() {
+            core::arch::naked_asm!(
+                "hint #34",
+                "stp x29, x30, [sp, #-80]!",
+                "mov x29, sp",
+                "stp x0, x1, [sp, #16]",
+                "stp x2, x3, [sp, #32]",
+                "stp x4, x5, [sp, #48]",
+                "stp x6, x7, [sp, #64]",
+                "mov x0, #{kind}",
+                "add x1, sp, #16",
+                "add x2, sp, #80",
+                "bl {to}",
+                "mov x17, x0",
+                "mov x16, x1",
+                "ldp x0, x1, [sp, #16]",
+                "ldp x2, x3, [sp, #32]",
+                "ldp x4, x5, [sp, #48]",
+                "ldp x6, x7, [sp, #64]",
+                "ldp x29, x30, [sp], #80",
+                "cbz x17, 2f",
+                "mov w0, w16",
+                "ret",
+                "2:",
+                "br x16",
+                kind = const $kind, to = sym $to
+            )
+        }
+    };
+}
+pub(crate) use gather;

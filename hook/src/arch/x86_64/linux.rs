@@ -111,3 +111,42 @@ pub unsafe extern "C" fn dlclose() {
         before = sym interpose::before_dlclose, real = sym loader::NEXT_DLCLOSE
     )
 }
+
+/// Integer registers that hold arguments.
+pub const GATHERED: usize = 6;
+
+/// Defines and exports a variadic function. `$to` is called with `$kind`, where the arguments in registers lie, and where
+/// those on the stack do; what comes back is its answer and one, or zero and the function to jump to with everything as
+/// it was.
+macro_rules! gather {
+    ($name:ident, $kind:ident, $to:ident) => {
+        #[allow(missing_docs)]
+        #[unsafe(naked)]
+        #[unsafe(no_mangle)]
+        pub unsafe extern "C" fn $name() {
+            core::arch::naked_asm!(
+                "endbr64",
+                "push rbp",
+                "mov rbp, rsp",
+                "push r9", "push r8", "push rcx", "push rdx", "push rsi", "push rdi",
+                "mov edi, {kind}",
+                "mov rsi, rsp",
+                "lea rdx, [rbp + 16]",
+                "call {to}",
+                "mov r11, rdx",
+                "mov r10, rax",
+                "pop rdi", "pop rsi", "pop rdx", "pop rcx", "pop r8", "pop r9", "pop rbp",
+                // No vector registers hold arguments; and the result where there is one.
+                "xor eax, eax",
+                "test r10, r10",
+                "jz 2f",
+                "mov eax, r11d",
+                "ret",
+                "2:",
+                "jmp r11",
+                kind = const $kind, to = sym $to
+            )
+        }
+    };
+}
+pub(crate) use gather;
