@@ -60,6 +60,12 @@ pub fn epoch() -> u64 {
     EPOCH.load(Ordering::Acquire)
 }
 
+/// Whether a site has been remembered as of an epoch: what the trampoline asks.
+pub fn is_known(site: u64, epoch: u64) -> bool {
+    let index = (site.wrapping_mul(MULTIPLIER as u64) >> SHIFT) as usize & MASK;
+    SEEN.get(index).is_some_and(|entry| entry.load(Ordering::Acquire) == site | epoch)
+}
+
 /// Remembers a site as of an epoch.
 pub fn remember(site: u64, epoch: u64) {
     let index = (site.wrapping_mul(MULTIPLIER as u64) >> SHIFT) as usize & MASK;
