@@ -54,8 +54,7 @@ fn the_driver_by_its_absolute_path_and_two_copies_of_it_are_seen() {
     let copy = tempfile::tempdir().unwrap();
     let second = copy.path().join("libcuda.so.1");
     fs::copy(driver(programs), &second).unwrap();
-    let (stdout, report) =
-        same(&faked(programs, "ways", &["copies", &driver(programs), second.to_str().unwrap()]));
+    let (stdout, report) = same(&faked(programs, "ways", &["copies", &driver(programs), second.to_str().unwrap()]));
     // Each call reaches the copy that it was meant for.
     let begun = stdout.lines().filter_map(|line| line.split_once("begun ")).map(|(_, begun)| begun);
     assert_eq!(begun.collect::<Vec<_>>(), ["3", "3", "6"], "{stdout}");
@@ -71,6 +70,18 @@ fn a_namespace_of_its_own_does_as_it_did() {
     let plain = outcome(&run(again(&command)));
     assert_eq!(plain.1, "0 0 0 version 13000 begun 3\n", "{plain:?}");
     assert_eq!(outcome(&run(hooked(folder.path(), &command))), plain);
+}
+
+#[test]
+fn weak_references_become_functions_that_say_they_are_not_there() {
+    let Some(programs) = programs() else { return };
+    let folder = tempfile::tempdir().unwrap();
+    let plain = outcome(&run(program(programs, "weak", &[])));
+    assert_eq!(plain, (0, "cuInit absent, cudaGetDevice absent\n".into(), String::new()));
+    // The stated limit: a program without CUDA that asks by a weak reference is told that there is some; its calls fail.
+    let hooked = outcome(&run(hooked(folder.path(), &program(programs, "weak", &[]))));
+    assert_eq!(hooked, (0, "cuInit 500, cudaGetDevice 500\n".into(), String::new()));
+    assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0);
 }
 
 #[test]

@@ -330,7 +330,7 @@ fn short_threads_cost_little_more_than_without_the_hook() {
     ratios.sort_by(f64::total_cmp);
     println!("processor time with the hook over that without: {ratios:.2?}");
     // Five calls a thread; 1.1 is aimed at, and held on a quiet machine.
-    assert!(ratios[4] < 1.4, "{ratios:.2?}");
+    assert!(ratios[4] < 1.5, "{ratios:.2?}");
 }
 
 /// Runs leaving.c as it is and with the hook; the same must come of it, and nothing may be lost.

@@ -5,7 +5,9 @@
 
 mod common;
 
-use common::{HOOK, calls, faked, files, hooked, layer, lost, number_after, outcome, programs, report, report_text, run};
+use common::{
+    HOOK, calls, faked, files, hooked, layer, lost, number_after, outcome, programs, report, report_text, run,
+};
 use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;

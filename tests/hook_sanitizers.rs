@@ -64,7 +64,8 @@ fn runtime(program: &Path, sanitizer: &str) -> Option<String> {
 fn sanitized_programs_run_clean_in_either_order_of_loading() {
     let Some(programs) = programs() else { return };
     for sanitizer in SANITIZERS {
-        for (name, arguments) in [("leaving", ["short", "64"]), ("leaving", ["key", "16"]), ("allocates", ["500", ""])] {
+        for (name, arguments) in [("leaving", ["short", "64"]), ("leaving", ["key", "16"]), ("allocates", ["500", ""])]
+        {
             let Some(program) = built(programs, sanitizer, name) else { continue };
             let command = sanitized(programs, &program, &arguments);
             let plain = outcome(&run(again(&command)));
@@ -131,7 +132,13 @@ fn memcheck(programs: &Path, name: &str, arguments: &[&str], clock: &str) {
     let folder = tempfile::tempdir().unwrap();
     let program = faked(programs, name, arguments);
     let mut inner = Command::new("valgrind");
-    inner.args(["-q", "--error-exitcode=99", "--num-callers=30", "--leak-check=full", "--errors-for-leak-kinds=definite"]);
+    inner.args([
+        "-q",
+        "--error-exitcode=99",
+        "--num-callers=30",
+        "--leak-check=full",
+        "--errors-for-leak-kinds=definite",
+    ]);
     inner.arg(program.get_program()).args(program.get_args());
     inner.env("LD_LIBRARY_PATH", programs.join("fake"));
     let plain = outcome(&run(again(&inner)));

@@ -35,9 +35,9 @@ fn calls_of_seconds_are_as_long_as_they_were() {
     let arguments = wanted.map(|ms| ms.to_string());
     let command = faked(programs, "slow", &arguments.each_ref().map(String::as_str));
     let runs = by_each_clock(&command, folder.path());
-    let children = runs.into_iter().map(|(clock, recording, mut command)| {
-        (clock, recording, command.stdout(Stdio::piped()).spawn().unwrap())
-    });
+    let children = runs
+        .into_iter()
+        .map(|(clock, recording, mut command)| (clock, recording, command.stdout(Stdio::piped()).spawn().unwrap()));
     for (clock, recording, child) in children.collect::<Vec<_>>() {
         let output = child.wait_with_output().unwrap();
         let took: Vec<u64> = outcome(&output).1.lines().map(|line| line.parse().unwrap()).collect();

@@ -10,7 +10,9 @@ use crate::arch::{Frame, Verdict};
 use crate::loader::{self, Object};
 use crate::slots::{EXPORTED, SLOTS, Slot};
 use crate::thread::{BUSY, Thread};
-use crate::{chunks, clock, config, definitions, desks, exports, modules, process, record, sites, slots, symbols, sys, text};
+use crate::{
+    chunks, clock, config, definitions, desks, exports, modules, process, record, sites, slots, symbols, sys, text,
+};
 
 /// A real function and the table's entry for it.
 pub struct Route {

@@ -4,7 +4,9 @@ use core::cell::UnsafeCell;
 use core::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
 use crate::arch::{self, Trampoline};
-use crate::{chunks, clock, config, definitions, desks, file, kernels, loader, modules, sites, slots, symbols, sys, thread};
+use crate::{
+    chunks, clock, config, definitions, desks, file, kernels, loader, modules, sites, slots, symbols, sys, thread,
+};
 
 /// A page that the kernel wipes in a child after fork or clone, so one load tells a child from its parent.
 #[repr(C, align(4096))]
