@@ -24,7 +24,7 @@ fn rows() -> Vec<(u32, String)> {
     let rows = table.lines().filter_map(|line| {
         let mut cells = line.strip_prefix("| ")?.strip_suffix(" |")?.split(" | ");
         let number = cells.next()?.parse().ok()?;
-        Some((number, cells.next_back()?.to_owned()))
+        Some((number, cells.last()?.to_owned()))
     });
     rows.collect()
 }
