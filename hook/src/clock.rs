@@ -2,7 +2,7 @@
 //! `CLOCK_MONOTONIC`.
 
 use core::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use umtui_wire::clock::{CLOCK_MONOTONIC, CLOCK_TSC, ClockTriple};
+use umtui_wire::clock::{CLOCK_MONOTONIC, ClockTriple};
 
 use crate::{arch, sys};
 
@@ -89,12 +89,13 @@ pub fn choose(handed: Option<u64>, wanted: Wanted) -> Clock {
     }
     BY_TICKS.store(true, Ordering::Relaxed);
     let (ticks_per_second, error_ppb) = match handed {
-        Some(rate) => (rate, 2_000),
+        // Measured over 20 ms, to a tick at each end.
+        Some(rate) => (rate, tick_ns(rate).wrapping_mul(100).wrapping_add(2_000).min(u64::from(u32::MAX)) as u32),
         None => measure(),
     };
     let refresh = (u128::from(ticks_per_second).wrapping_mul(u128::from(REFRESH_NS)) / 1_000_000_000) as u64;
     REFRESH_TICKS.store(refresh, Ordering::Relaxed);
-    Clock { kind: CLOCK_TSC, ticks_per_second, error_ppb }
+    Clock { kind: arch::TICK_CLOCK, ticks_per_second, error_ppb }
 }
 
 fn measure() -> (u64, u32) {
@@ -106,8 +107,14 @@ fn measure() -> (u64, u32) {
     let ns = last.monotonic_ns.wrapping_sub(first.monotonic_ns).max(1);
     let ticks = last.ticks.wrapping_sub(first.ticks);
     let rate = u128::from(ticks).wrapping_mul(1_000_000_000).checked_div(u128::from(ns)).unwrap_or(0) as u64;
-    // Each end is off by some 30 ns.
-    (rate, 60_000_000_000u64.checked_div(ns).unwrap_or(0) as u32)
+    // Each end is off by some 30 ns, and by a tick, which may be as long.
+    let off = tick_ns(rate).wrapping_add(30).wrapping_mul(2_000_000_000);
+    (rate, off.checked_div(ns).unwrap_or(0).min(u64::from(u32::MAX)) as u32)
+}
+
+/// How long a tick is, ns; zero for less than one.
+fn tick_ns(rate: u64) -> u64 {
+    1_000_000_000u64.checked_div(rate).unwrap_or(0)
 }
 
 fn kernel_uses_ticks() -> bool {
@@ -115,8 +122,8 @@ fn kernel_uses_ticks() -> bool {
     if sys::failed(fd) {
         return false;
     }
-    let mut name = [0u8; 8];
+    let mut name = [0u8; 32];
     sys::read(fd as i32, &mut name);
     sys::close(fd as i32);
-    name.starts_with(b"tsc\n")
+    name.starts_with(arch::TICK_CLOCKSOURCE)
 }

@@ -3,6 +3,8 @@
 //! They are read from `/proc/self/environ`, the environment that the program was started with: programs clear
 //! or change theirs, and reading it through the C library races with that.
 
+use umtui_wire::group;
+
 use crate::clock::Wanted;
 use crate::{sys, text};
 
@@ -18,15 +20,38 @@ pub struct Config {
     pub ticks_per_second: Option<u64>,
     /// Which clock.
     pub clock: Wanted,
+    /// How the file is written.
+    pub place: Place,
+    /// Whether arguments are recorded.
+    pub arguments: bool,
+    /// Groups of functions that are recorded: a bit for each.
+    pub groups: u16,
+}
+
+/// How the file is written.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum Place {
+    /// Mapped, but written by system calls where the file system is remote or cannot map.
+    Best,
+    /// Mapped if it can be.
+    Mapped,
+    /// By system calls.
+    Written,
 }
 
 /// Reads the configuration.
 pub fn read() -> Config {
     let mut wanted = false;
     variable(b"UMTUI_OUT", |_| wanted = true);
-    let mut clock = text::Path::<16>::new();
+    let (mut clock, mut place, mut only) = (text::Path::<16>::new(), text::Path::<16>::new(), text::Path::<128>::new());
+    variable(b"UMTUI_ONLY", |byte| {
+        only.push(&[byte]);
+    });
     variable(b"UMTUI_CLOCK", |byte| {
         clock.push(&[byte]);
+    });
+    variable(b"UMTUI_PLACE", |byte| {
+        place.push(&[byte]);
     });
     Config {
         wanted,
@@ -38,6 +63,22 @@ pub fn read() -> Config {
             b"monotonic" => Wanted::Monotonic,
             _ => Wanted::Best,
         },
+        place: match place.as_bytes() {
+            b"mapped" => Place::Mapped,
+            b"written" => Place::Written,
+            _ => Place::Best,
+        },
+        arguments: number(b"UMTUI_ARGUMENTS") != Some(0),
+        groups: groups(only.as_bytes()),
+    }
+}
+
+/// Names of groups with commas between; none means all.
+fn groups(names: &[u8]) -> u16 {
+    let groups = names.split(|&byte| byte == b',').filter_map(group::named);
+    match groups.fold(0, |bits, group| bits | 1u16.wrapping_shl(group as u32)) {
+        0 => u16::MAX,
+        bits => bits,
     }
 }
 

@@ -7,9 +7,10 @@ use core::mem::MaybeUninit;
 use core::sync::atomic::{AtomicPtr, AtomicU32, Ordering};
 use umtui_wire::chunk::{ChunkHeader, DESK_BYTES, DESK_CALLS, DESKS_AT, Desk, KIND_DESKS, OpenCall};
 use umtui_wire::header::CHUNK_UNIT;
+use umtui_wire::record::{FLAG_NO_ARGUMENTS, pack_site};
 
-use crate::chunks;
 use crate::thread::Thread;
+use crate::{chunks, slots};
 
 /// Chunks of desks that are mapped; each holds 63.
 static PAGES: [AtomicPtr<ChunkHeader>; 256] = [const { AtomicPtr::new(core::ptr::null_mut()) }; 256];
@@ -29,13 +30,18 @@ pub fn sit_down(thread: &mut Thread) {
         (*desk).no_frame = u64::MAX;
         let calls = (&raw mut (*desk).calls).cast::<OpenCall>();
         for depth in 0..DESK_CALLS {
-            (*calls.add(depth)).depth = (depth as u64).wrapping_shl(48);
+            (*calls.add(depth)).depth = (depth as u64).wrapping_shl(48) | flags();
         }
         thread.open = calls;
         thread.desk_end = calls.add(DESK_CALLS);
     }
     thread.desk = desk;
     thread.deeper = 0;
+}
+
+/// Flags of all calls, where records have them.
+pub fn flags() -> u64 {
+    pack_site(0, 0, if slots::arguments_wanted() { 0 } else { FLAG_NO_ARGUMENTS })
 }
 
 /// The thread ends: its desk is free.
@@ -50,7 +56,7 @@ fn find(thread: u32) -> Option<*mut Desk> {
     for page in &PAGES {
         let mut chunk = page.load(Ordering::Acquire);
         if chunk.is_null() {
-            chunk = chunks::open(CHUNK_UNIT, KIND_DESKS, thread)?;
+            chunk = chunks::open(KIND_DESKS, thread)?;
             if let Err(other) = page.compare_exchange(core::ptr::null_mut(), chunk, Ordering::AcqRel, Ordering::Acquire)
             {
                 // Another thread was quicker; ours stays in the file, empty.

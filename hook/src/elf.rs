@@ -5,7 +5,7 @@ use core::ffi::CStr;
 use umtui_wire::definition::BUILD_ID_MAX;
 
 use crate::loader::Object;
-use crate::{config, sys, text};
+use crate::{arch, config, sys, text};
 
 const PT_LOAD: u32 = 1;
 const PT_DYNAMIC: u32 = 2;
@@ -103,9 +103,7 @@ pub fn needs_cuda(path: &CStr, caller: usize) -> bool {
         let folder = path.len().saturating_sub(text::file_name(path).len().saturating_add(1));
         look(path.get(..folder).unwrap_or_default());
     }
-    [b"/lib/x86_64-linux-gnu".as_slice(), b"/usr/lib/x86_64-linux-gnu", b"/lib64", b"/usr/lib64", b"/usr/local/lib"]
-        .into_iter()
-        .for_each(&mut look);
+    arch::LIBRARY_FOLDERS.into_iter().for_each(&mut look);
     needs.unwrap_or(false)
 }
 

@@ -11,7 +11,8 @@ use crate::loader::{self, Object};
 use crate::slots::{EXPORTED, SLOTS, Slot};
 use crate::thread::{BUSY, Thread};
 use crate::{
-    chunks, clock, config, definitions, desks, exports, modules, process, record, sites, slots, symbols, sys, text,
+    capture, chunks, clock, config, definitions, desks, exports, file, measure, modules, process, record, sites, slots,
+    symbols, sys, text,
 };
 
 /// A real function and the table's entry for it.
@@ -72,7 +73,10 @@ unsafe fn decide(frame: &mut Frame, thread: &mut Thread) -> Verdict {
         thread.entering = 1;
         thread.go_on();
     }
-    if !process::ready() {
+    if slot.flags.load(Ordering::Relaxed) & slots::CONTROLS_RECORDING != 0 {
+        capture::controlled(slot.api(), false);
+    }
+    if !process::ready() || slot.is_left_out() {
         if at_home {
             sites::remember(frame.site, epoch);
         }
@@ -105,6 +109,7 @@ fn open(frame: &mut Frame, thread: &mut Thread) {
     let call = thread.open;
     if call >= thread.desk_end {
         thread.deeper = thread.deeper.wrapping_add(1);
+        thread.quick_until = 0;
         frame.open = (&raw const record::DEEPER).cast_mut();
         frame.late_start = clock::now();
         return;
@@ -134,6 +139,10 @@ fn begin(thread: &mut Thread) {
     thread.watch_end();
     thread.generation = process::generation();
     thread.go_on();
+    if thread.has_chunk() && process::is_to_be_measured() {
+        file::costs(measure::added(thread));
+        thread.go_on();
+    }
 }
 
 /// Whether the innermost open call was left by longjmp or an exception: its frame lies at or below the caller's. On an
@@ -171,7 +180,7 @@ fn route(frame: &mut Frame, epoch: u64) -> Option<bool> {
         return Some(true);
     }
     let slot = SLOTS.get(index)?;
-    if slot.real.load(Ordering::Acquire) != 0 && sites::is_known(frame.site, epoch) {
+    if slot.real.load(Ordering::Acquire) != 0 && sites::is_known(frame.site) {
         // A thread's first call, from where others have called.
         return Some(true);
     }

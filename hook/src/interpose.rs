@@ -1,7 +1,8 @@
 //! `dlsym`, `dlvsym`, `dlopen` and `dlclose`, interposed by tail-jumps.
 //!
 //! glibc looks at the return address to know who calls: `RTLD_NEXT` and the caller's `RUNPATH` depend on it.
-//! So these are naked functions that first ask us, then jump to the real function with everything as it was.
+//! So the names are exported by assembly ([`arch`]) that first asks us, then jumps to the real function with everything
+//! as it was.
 
 use core::ffi::{CStr, c_char, c_int, c_void};
 
@@ -11,7 +12,7 @@ use crate::{arch, elf, sites, slots, sys, text};
 
 /// What the caller gets instead of the real answer.
 #[repr(C)]
-struct Answer {
+pub struct Answer {
     /// Nonzero: `pointer` is the answer.
     decided: usize,
     pointer: *mut c_void,
@@ -20,7 +21,10 @@ struct Answer {
 const GO_ON: Answer = Answer { decided: 0, pointer: core::ptr::null_mut() };
 
 /// Our answer to `dlsym(handle, name)`.
-unsafe extern "C" fn pick(handle: *mut c_void, name: *const c_char, caller: usize) -> Answer {
+///
+/// # Safety
+/// As `dlsym`.
+pub unsafe extern "C" fn pick(handle: *mut c_void, name: *const c_char, caller: usize) -> Answer {
     let _errno = sys::Errno::save();
     loader::prepare();
     if name.is_null() {
@@ -87,17 +91,20 @@ fn swapped(real: usize, api: u16) -> Answer {
 /// though it has none.
 fn next_of(name: &CStr, caller: usize) -> Option<Answer> {
     let own = match name.to_bytes() {
-        b"dlsym" => dlsym as *const (),
-        b"dlvsym" => dlvsym as *const (),
-        b"dlopen" => dlopen as *const (),
-        b"dlclose" => dlclose as *const (),
+        b"dlsym" => arch::dlsym as *const (),
+        b"dlvsym" => arch::dlvsym as *const (),
+        b"dlopen" => arch::dlopen as *const (),
+        b"dlclose" => arch::dlclose as *const (),
         _ => return None,
     };
     Object::at(caller)?.comes_before_us().then_some(Answer { decided: 1, pointer: own.cast_mut().cast() })
 }
 
 /// Our answer to `dlvsym(handle, name, version)`.
-unsafe extern "C" fn pick_versioned(
+///
+/// # Safety
+/// As `dlvsym`.
+pub unsafe extern "C" fn pick_versioned(
     handle: *mut c_void,
     name: *const c_char,
     version: *const c_char,
@@ -124,7 +131,11 @@ unsafe extern "C" fn pick_versioned(
     }
 }
 
-unsafe extern "C" fn before_dlopen(path: *const c_char, flags: c_int, caller: usize) -> c_int {
+/// The flags for the real `dlopen(path, flags)`.
+///
+/// # Safety
+/// As `dlopen`.
+pub unsafe extern "C" fn before_dlopen(path: *const c_char, flags: c_int, caller: usize) -> c_int {
     let _errno = sys::Errno::save();
     loader::prepare();
     sites::objects_changed();
@@ -136,87 +147,9 @@ unsafe extern "C" fn before_dlopen(path: *const c_char, flags: c_int, caller: us
     if elf::needs_cuda(unsafe { CStr::from_ptr(path) }, caller) { flags & !libc::RTLD_DEEPBIND } else { flags }
 }
 
-unsafe extern "C" fn before_dlclose() {
+/// Before the real `dlclose`.
+pub extern "C" fn before_dlclose() {
     let _errno = sys::Errno::save();
     loader::prepare();
     sites::objects_changed();
-}
-
-/// `dlsym(handle, name)`.
-#[allow(missing_docs)]
-#[unsafe(naked)]
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn dlsym() {
-    core::arch::naked_asm!(
-        "endbr64",
-        "push rdi", "push rsi", "sub rsp, 8",
-        "mov rdx, [rsp + 24]",
-        "call {pick}",
-        "add rsp, 8", "pop rsi", "pop rdi",
-        "test rax, rax",
-        "jz 2f",
-        "mov rax, rdx",
-        "ret",
-        "2:",
-        "mov rax, qword ptr [rip + {real}]",
-        "jmp rax",
-        pick = sym pick, real = sym loader::NEXT_DLSYM
-    )
-}
-
-/// `dlvsym(handle, name, version)`.
-#[allow(missing_docs)]
-#[unsafe(naked)]
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn dlvsym() {
-    core::arch::naked_asm!(
-        "endbr64",
-        "push rdi", "push rsi", "push rdx",
-        "mov rcx, [rsp + 24]",
-        "call {pick}",
-        "test rax, rax",
-        "jz 2f",
-        "mov rax, rdx",
-        "add rsp, 24",
-        "ret",
-        "2:",
-        "pop rdx", "pop rsi", "pop rdi",
-        "mov rax, qword ptr [rip + {real}]",
-        "jmp rax",
-        pick = sym pick_versioned, real = sym loader::NEXT_DLVSYM
-    )
-}
-
-/// `dlopen(path, flags)`.
-#[allow(missing_docs)]
-#[unsafe(naked)]
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn dlopen() {
-    core::arch::naked_asm!(
-        "endbr64",
-        "push rdi", "push rsi", "sub rsp, 8",
-        "mov rdx, [rsp + 24]",
-        "call {before}",
-        "add rsp, 8", "pop rsi", "pop rdi",
-        "mov esi, eax",
-        "mov rax, qword ptr [rip + {real}]",
-        "jmp rax",
-        before = sym before_dlopen, real = sym loader::NEXT_DLOPEN
-    )
-}
-
-/// `dlclose(handle)`.
-#[allow(missing_docs)]
-#[unsafe(naked)]
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn dlclose() {
-    core::arch::naked_asm!(
-        "endbr64",
-        "push rdi",
-        "call {before}",
-        "pop rdi",
-        "mov rax, qword ptr [rip + {real}]",
-        "jmp rax",
-        before = sym before_dlclose, real = sym loader::NEXT_DLCLOSE
-    )
 }

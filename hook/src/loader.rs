@@ -6,7 +6,7 @@
 use core::ffi::{CStr, c_char, c_int, c_void};
 use core::sync::atomic::{AtomicUsize, Ordering};
 
-use crate::symbols;
+use crate::{arch, symbols};
 
 type Dlsym = unsafe extern "C" fn(*mut c_void, *const c_char) -> *mut c_void;
 type Dlvsym = unsafe extern "C" fn(*mut c_void, *const c_char, *const c_char) -> *mut c_void;
@@ -197,7 +197,7 @@ impl Object {
 
     /// Whether it comes before us in the loader's list, as the program and libraries preloaded before us do.
     pub fn comes_before_us(&self) -> bool {
-        let own = crate::interpose::dlsym as *const () as usize;
+        let own = arch::dlsym as *const () as usize;
         let Some(own) = Self::at(own) else { return false };
         let mut map = own.map;
         // Those before us were there before us and are not unloaded.

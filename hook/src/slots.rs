@@ -3,6 +3,7 @@
 
 use core::sync::atomic::{AtomicU8, AtomicU16, AtomicU32, AtomicUsize, Ordering};
 use umtui_wire::definition::API_DYNAMIC;
+use umtui_wire::group;
 use umtui_wire::record::{Head, KIND_CALL, SLOT_BYTES};
 use umtui_wire::table::{Access, FUNCTIONS, Op, Returns};
 
@@ -18,8 +19,8 @@ pub const POOL: usize = 6144;
 pub struct Slot {
     /// The real function; zero until it is known.
     pub real: AtomicUsize,
-    /// Address of the first [`Op`].
-    ops: AtomicUsize,
+    /// What the trampoline jumps to when it has returned, see [`arch::leave_of`].
+    pub leave: AtomicUsize,
     /// Lower half of the head of its record: kind, extra slots, api id.
     pub head: AtomicU32,
     /// Bytes of its record, or [`NEVER_QUICK`].
@@ -28,9 +29,7 @@ pub struct Slot {
     pub stack_bytes: AtomicU16,
     /// The recording in whose file the function is described; its low bits.
     described: AtomicU16,
-    /// Ops.
-    ops_count: AtomicU8,
-    /// `ACTION_*`, `RETURNS_OTHER` and `HAS_TEXT`.
+    /// `ACTION_*`, `RETURNS_OTHER`, `HAS_TEXT` and [`CONTROLS_RECORDING`].
     pub flags: AtomicU8,
     /// Nonzero: the signature is unknown, the call can only be counted.
     pub unknown: AtomicU8,
@@ -101,19 +100,23 @@ pub const ACTION_LAUNCH_EX: u8 = 8;
 pub const ACTION_UNLOAD: u8 = 16;
 /// Some argument is a string.
 pub const HAS_TEXT: u8 = 32;
+/// The call begins or ends the recording, if it was asked to.
+pub const CONTROLS_RECORDING: u8 = 64;
+/// The function is not to be recorded.
+pub const LEFT_OUT: u8 = 128;
 /// Any of the actions after the call.
 pub const ACTIONS: u8 = ACTION_PROC_ADDRESS | ACTION_LAUNCH | ACTION_LAUNCH_EX | ACTION_UNLOAD;
 
 impl Slot {
-    const fn new() -> Self {
+    /// Of no function yet.
+    pub const fn new() -> Self {
         Self {
             real: AtomicUsize::new(0),
-            ops: AtomicUsize::new(align_of::<Op>()),
+            leave: AtomicUsize::new(0),
             head: AtomicU32::new(0),
             record_bytes: AtomicU32::new(NEVER_QUICK),
             stack_bytes: AtomicU16::new(0),
             described: AtomicU16::new(0),
-            ops_count: AtomicU8::new(0),
             flags: AtomicU8::new(0),
             unknown: AtomicU8::new(0),
             shape: AtomicU8::new(shape::OTHER),
@@ -137,28 +140,72 @@ impl Slot {
 
     /// How the arguments are read.
     pub fn ops(&self) -> &'static [Op] {
-        let first = self.ops.load(Ordering::Relaxed) as *const Op;
-        let count = usize::from(self.ops_count.load(Ordering::Relaxed));
-        // SAFETY: both come from one static slice, set before `real` made the slot usable.
-        unsafe { core::slice::from_raw_parts(first, count) }
+        if !arguments_wanted() {
+            return &[];
+        }
+        FUNCTIONS.get(usize::from(self.api())).map_or(&[], |function| function.ops)
+    }
+
+    /// Makes it stand for a function of ours that takes nothing.
+    pub fn stand_for(&self, real: usize) {
+        self.set_head(0, 0);
+        self.record_bytes.store(SLOT_BYTES as u32, Ordering::Relaxed);
+        self.leave.store(arch::leave_of(shape::NONE), Ordering::Relaxed);
+        self.real.store(real, Ordering::Release);
+    }
+
+    /// Whether it is not to be recorded.
+    pub fn is_left_out(&self) -> bool {
+        self.flags.load(Ordering::Relaxed) & LEFT_OUT != 0
     }
 
     /// Makes the slot stand for a function of the table.
     fn describe(&self, api: u16) {
         let Some(function) = FUNCTIONS.get(usize::from(api)) else { return };
-        self.ops.store(function.ops.as_ptr() as usize, Ordering::Relaxed);
-        self.ops_count.store(function.ops.len().min(255) as u8, Ordering::Relaxed);
-        self.stack_bytes.store(if function.known { function.stack_bytes } else { UNKNOWN_STACK }, Ordering::Relaxed);
+        self.leave.store(arch::leave_of(shape::OTHER), Ordering::Relaxed);
+        let left_out = !is_wanted(function.name.as_bytes());
+        let known = function.known && !left_out;
+        self.stack_bytes.store(if known { function.stack_bytes } else { UNKNOWN_STACK }, Ordering::Relaxed);
         self.unknown.store(u8::from(!function.known), Ordering::Relaxed);
         let returns = if function.returns == Returns::Other { RETURNS_OTHER } else { 0 };
         let has_text = function.ops.iter().any(|op| matches!(op.access, Access::Text | Access::PointeeText));
-        let text = if has_text { HAS_TEXT } else { 0 };
-        self.shape.store(shape::of(function.ops), Ordering::Relaxed);
+        let text = if has_text && arguments_wanted() { HAS_TEXT } else { 0 };
+        let ops = if arguments_wanted() { function.ops } else { &[] };
+        self.shape.store(shape::of(ops), Ordering::Relaxed);
         let flags = returns | text | actions(function.name.as_bytes());
-        self.flags.store(flags, Ordering::Relaxed);
+        self.flags.store(if left_out { LEFT_OUT } else { flags }, Ordering::Relaxed);
         self.record_bytes.store(NEVER_QUICK, Ordering::Relaxed);
-        self.set_head(function.extra, api);
+        self.set_head(if arguments_wanted() { function.extra } else { 0 }, api);
     }
+}
+
+static WITHOUT_ARGUMENTS: AtomicU8 = AtomicU8::new(0);
+/// Groups that are not recorded: a bit for each.
+static UNWANTED: AtomicU16 = AtomicU16::new(0);
+
+/// Says what is to be recorded; functions that were met before are described anew.
+pub fn record_only(arguments: bool, groups: u16) {
+    WITHOUT_ARGUMENTS.store(u8::from(!arguments), Ordering::Relaxed);
+    UNWANTED.store(!groups, Ordering::Relaxed);
+    if !arguments || groups != u16::MAX {
+        for_each_used(|slot| {
+            if slot.api() < API_DYNAMIC {
+                slot.describe(slot.api());
+            }
+        });
+    }
+}
+
+/// Whether arguments are recorded.
+pub fn arguments_wanted() -> bool {
+    WITHOUT_ARGUMENTS.load(Ordering::Relaxed) == 0
+}
+
+/// Whether a function is to be recorded. What hands out function pointers always is looked at.
+fn is_wanted(name: &[u8]) -> bool {
+    let unwanted = UNWANTED.load(Ordering::Relaxed);
+    unwanted.wrapping_shr(group::of(name) as u32) & 1 == 0
+        || actions(name) & (ACTION_PROC_ADDRESS | CONTROLS_RECORDING) != 0
 }
 
 /// What is to be done after a call, by name.
@@ -171,6 +218,7 @@ fn actions(name: &[u8]) -> u8 {
         b"cuLaunchKernel" | b"cuLaunchCooperativeKernel" => ACTION_LAUNCH,
         b"cuLaunchKernelEx" => ACTION_LAUNCH_EX,
         b"cuModuleUnload" | b"cuLibraryUnload" => ACTION_UNLOAD,
+        b"cudaProfilerStart" | b"cudaProfilerStop" | b"cuProfilerStart" | b"cuProfilerStop" => CONTROLS_RECORDING,
         _ => 0,
     }
 }
@@ -207,6 +255,7 @@ fn pooled(real: usize, api: u16) -> Option<usize> {
             if api < API_DYNAMIC {
                 slot.describe(api);
             } else {
+                slot.leave.store(arch::leave_of(shape::OTHER), Ordering::Relaxed);
                 slot.unknown.store(1, Ordering::Relaxed);
                 slot.stack_bytes.store(UNKNOWN_STACK, Ordering::Relaxed);
                 slot.set_head(0, api);
@@ -253,6 +302,7 @@ pub fn define_once(slot: &Slot) {
     } else if slot.flags.load(Ordering::Relaxed) == 0 && slot.unknown.load(Ordering::Relaxed) == 0 {
         let bytes = u32::from(slot.extra()).wrapping_add(1).wrapping_mul(SLOT_BYTES as u32);
         slot.record_bytes.store(bytes, Ordering::Release);
+        slot.leave.store(arch::leave_of(slot.shape.load(Ordering::Relaxed)), Ordering::Release);
     }
 }
 

@@ -22,14 +22,8 @@ const NO_SPACE: Outcome = (libc::ENOSPC as Outcome).wrapping_neg();
 /// # Safety
 /// As the system call itself: pointers among the arguments must be what it expects.
 pub unsafe fn call(number: libc::c_long, arguments: [usize; 6]) -> Outcome {
-    let [a, b, c, d, e, f] = arguments;
-    let outcome: Outcome;
-    // SAFETY: the kernel's calling convention; the caller answers for the arguments.
-    unsafe {
-        core::arch::asm!("syscall", inlateout("rax") number as isize => outcome, in("rdi") a, in("rsi") b, in("rdx") c,
-            in("r10") d, in("r8") e, in("r9") f, lateout("rcx") _, lateout("r11") _, options(nostack));
-    }
-    outcome
+    // SAFETY: as the caller says.
+    unsafe { crate::arch::system_call(number, arguments) }
 }
 
 /// Opens a path.
@@ -93,6 +87,63 @@ pub fn map(fd: i32, offset: u64, bytes: usize) -> Result<*mut u8, i32> {
     if failed(outcome) { Err(outcome.unsigned_abs() as i32) } else { Ok(outcome as *mut u8) }
 }
 
+/// Private memory, zeros.
+pub fn map_private(bytes: usize) -> Result<*mut u8, i32> {
+    let protection = libc::PROT_READ | libc::PROT_WRITE;
+    let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS;
+    // SAFETY: the kernel chooses the address; nothing that is mapped is touched.
+    let outcome = unsafe { call(libc::SYS_mmap, [0, bytes, protection as usize, flags as usize, usize::MAX, 0]) };
+    if failed(outcome) { Err(outcome.unsigned_abs() as i32) } else { Ok(outcome as *mut u8) }
+}
+
+/// Writes all bytes at an offset of a file.
+pub fn write_at(fd: i32, bytes: &[u8], offset: u64) -> Result<(), i32> {
+    let mut done = 0usize;
+    while let Some(rest) = bytes.get(done..).filter(|rest| !rest.is_empty()) {
+        let at = offset.saturating_add(done as u64) as usize;
+        // SAFETY: the bytes are ours for their length.
+        let outcome = unsafe { call(libc::SYS_pwrite64, [fd as usize, rest.as_ptr() as usize, rest.len(), at, 0, 0]) };
+        match errno(outcome) {
+            Some(libc::EINTR) => {}
+            Some(errno) => return Err(errno),
+            None if outcome == 0 => return Err(libc::ENOSPC),
+            None => done = done.saturating_add(outcome as usize),
+        }
+    }
+    Ok(())
+}
+
+/// Kinds of file systems, as statfs(2) tells them, whose files are not to be mapped for sharing: a server that is full
+/// or gone would end the program with SIGBUS. NFS, Lustre, FUSE, SMB and its second version, CIFS, 9P, AFS, Ceph, GPFS,
+/// BeeGFS, PanFS, OrangeFS, Coda, OCFS2, GFS2.
+const REMOTE: [u32; 16] = [
+    0x6969,
+    0x0bd0_0bd0,
+    0x6573_5546,
+    0x517b,
+    0xfe53_4d42,
+    0xff53_4d42,
+    0x0102_1997,
+    0x5346_414f,
+    0x00c3_6400,
+    0x4750_4653,
+    0x1983_0326,
+    0xaad7_aaea,
+    0x2003_0528,
+    0x7375_7245,
+    0x7461_636f,
+    0x0116_1970,
+];
+
+/// Whether an open file lies on such a file system.
+pub fn is_remote(fd: i32) -> bool {
+    let mut status = core::mem::MaybeUninit::<libc::statfs>::zeroed();
+    // SAFETY: the kernel fills the structure.
+    let outcome = unsafe { call(libc::SYS_fstatfs, [fd as usize, status.as_mut_ptr() as usize, 0, 0, 0, 0]) };
+    // SAFETY: it was zeroed before.
+    !failed(outcome) && REMOTE.contains(&(unsafe { status.assume_init() }.f_type as u32))
+}
+
 /// Unmaps what [`map`] mapped.
 ///
 /// # Safety
@@ -103,10 +154,9 @@ pub unsafe fn unmap(address: *mut u8, bytes: usize) {
 }
 
 /// Asks that a page be zero in a child after fork or clone.
-pub fn wipe_on_fork(page: *mut u8, bytes: usize) -> bool {
+pub fn wipe_on_fork(page: *mut u8, bytes: usize) {
     // SAFETY: advice; it fails where it does not apply.
-    let outcome = unsafe { call(libc::SYS_madvise, [page as usize, bytes, libc::MADV_WIPEONFORK as usize, 0, 0, 0]) };
-    !failed(outcome)
+    unsafe { call(libc::SYS_madvise, [page as usize, bytes, libc::MADV_WIPEONFORK as usize, 0, 0, 0]) };
 }
 
 /// Device and inode of an open file.
@@ -179,8 +229,8 @@ pub fn yield_now() {
 /// Waits for a signal.
 #[cfg(panic = "abort")]
 pub fn pause() {
-    // SAFETY: no arguments.
-    unsafe { call(libc::SYS_pause, [0; 6]) };
+    // SAFETY: waits for no descriptors, for ever. Newer machines have no call of this name.
+    unsafe { call(libc::SYS_ppoll, [0; 6]) };
 }
 
 /// Host name, folder and the like: a system call that fills a buffer.
@@ -313,6 +363,13 @@ impl TryLock {
             }
         }
         None
+    }
+
+    /// Tries once.
+    pub fn try_at_once(&self) -> Option<Held<'_>> {
+        use core::sync::atomic::Ordering;
+        let me = crate::arch::thread() as usize;
+        self.0.compare_exchange(0, me, Ordering::Acquire, Ordering::Relaxed).ok().map(|_| Held(self))
     }
 
     /// Opens it if the calling thread holds it: what it was held for has been left by a jump.

@@ -5,6 +5,8 @@ use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
+use crate::launch::{Capture, RunOptions};
+
 /// Explore what CUDA programs do with unified memory, in the terminal, live or afterwards.
 #[derive(Debug, Parser)]
 #[command(
@@ -36,7 +38,7 @@ pub enum Command {
     /// Run a workload on the bundled stand-in CUDA, no GPU needed
     Demo(Demo),
     /// Say what can be seen on this machine, and why something cannot
-    Doctor,
+    Doctor(Doctor),
     /// Print the variables that make a program record itself, for job scripts and containers
     Env(Env),
     /// Look up the names of call sites and keep them beside the recording
@@ -53,9 +55,39 @@ pub struct Recording {
     /// Folder for the recording; must be new or empty
     #[arg(short, long, value_name = "PATH")]
     pub output: Option<PathBuf>,
-    /// Stop recording a process when its file reaches this size (K, M, G; 0 for no cap)
-    #[arg(long, value_name = "SIZE", default_value = "4G", value_parser = size)]
+    #[command(flatten)]
+    #[allow(missing_docs)]
+    pub extent: Extent,
+}
+
+/// How much is recorded.
+#[derive(Args, Clone, Debug)]
+pub struct Extent {
+    /// Keep each process's file at this size: the newest events stay (K, M, G; at least 1M; 0 for no cap)
+    #[arg(long, value_name = "SIZE", default_value = "4G", value_parser = cap)]
     pub max_size: u64,
+    /// Record only a part: all, profiler (cudaProfilerStart to Stop), nvtx:RANGE[@DOMAIN], signal:NAME (each toggles)
+    #[arg(long, value_name = "WHEN", default_value = "all", value_parser = capture)]
+    pub capture: Capture,
+    /// Leave out the calls' arguments
+    #[arg(long)]
+    pub no_args: bool,
+    /// Record only functions of these groups: memory, launch, copy, sync, stream, event, graph, device, module, other
+    #[arg(long, value_name = "GROUPS", value_delimiter = ',', value_parser = group)]
+    pub only: Vec<&'static str>,
+}
+
+impl Extent {
+    /// For the launcher.
+    #[must_use]
+    pub fn options(&self) -> RunOptions {
+        RunOptions {
+            max_bytes: (self.max_size > 0).then_some(self.max_size),
+            capture: self.capture.clone(),
+            arguments: !self.no_args,
+            only: self.only.clone(),
+        }
+    }
 }
 
 /// Options of every screen.
@@ -195,15 +227,26 @@ pub struct Demo {
     pub arguments: Vec<OsString>,
 }
 
+/// `umtui doctor`.
+#[derive(Args, Debug)]
+pub struct Doctor {
+    /// Say which functions of a libcudart or libcuda are traced, and how: a path, or a name such as libcuda.so.1
+    #[arg(long, value_name = "LIB")]
+    pub coverage: Option<PathBuf>,
+    /// How to print it
+    #[arg(long, value_enum, default_value = "text", requires = "coverage")]
+    pub format: ReportFormat,
+}
+
 /// `umtui env`.
 #[derive(Args, Debug)]
 pub struct Env {
     /// Folder for the recording; made if need be
     #[arg(short, long, value_name = "PATH", required = true)]
     pub output: PathBuf,
-    /// Stop recording a process when its file reaches this size (K, M, G; 0 for no cap)
-    #[arg(long, value_name = "SIZE", default_value = "4G", value_parser = size)]
-    pub max_size: u64,
+    #[command(flatten)]
+    #[allow(missing_docs)]
+    pub extent: Extent,
 }
 
 /// `umtui symbolize`.
@@ -220,6 +263,49 @@ pub struct Completions {
     /// The shell
     #[arg(value_name = "SHELL")]
     pub shell: clap_complete::Shell,
+}
+
+/// Which part of a run.
+fn capture(text: &str) -> Result<Capture, String> {
+    match text.split_once(':') {
+        None if text == "all" => Ok(Capture::All),
+        None if text == "profiler" => Ok(Capture::Profiler),
+        Some(("nvtx", range)) if !range.is_empty() && range.len() < 200 => Ok(Capture::Range(range.to_owned())),
+        Some(("signal", name)) => signal(name).map(Capture::Signal),
+        _ => Err("all, profiler, nvtx:RANGE[@DOMAIN] or signal:NAME, such as signal:USR2".to_owned()),
+    }
+}
+
+/// Signals that a program seldom has a use for of its own, by name or number.
+fn signal(name: &str) -> Result<i32, String> {
+    use signal_hook::consts::{SIGHUP, SIGURG, SIGUSR1, SIGUSR2, SIGWINCH};
+    let known = [("USR1", SIGUSR1), ("USR2", SIGUSR2), ("HUP", SIGHUP), ("URG", SIGURG), ("WINCH", SIGWINCH)];
+    let plain = name.strip_prefix("SIG").unwrap_or(name);
+    let number = plain.parse().ok();
+    let found = known.iter().find(|(known, value)| *known == plain || Some(*value) == number);
+    // Real-time signals have no fixed names.
+    let real_time = number.filter(|number| (34..=64).contains(number));
+    found.map(|&(_, value)| value).or(real_time).ok_or_else(|| "USR1, USR2, HUP, URG, WINCH or 34 to 64".to_owned())
+}
+
+/// A group of functions.
+fn group(text: &str) -> Result<&'static str, String> {
+    let mut names = umtui_wire::group::GROUPS.iter().map(|&(_, name)| name);
+    names.find(|name| *name == text).ok_or_else(|| {
+        let names: Vec<_> = umtui_wire::group::GROUPS.iter().map(|&(_, name)| name).collect();
+        format!("one of {}", names.join(", "))
+    })
+}
+
+/// Least cap on a file: a few threads have room.
+const LEAST_CAP: u64 = 1 << 20;
+
+/// A cap on a file's size.
+fn cap(text: &str) -> Result<u64, String> {
+    match size(text)? {
+        bytes @ 1..LEAST_CAP => Err(format!("{bytes} bytes hold no recording; at least 1M, or 0 for no cap")),
+        bytes => Ok(bytes),
+    }
 }
 
 /// Bytes, with K, M, G, T for powers of 1024.

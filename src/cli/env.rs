@@ -5,7 +5,7 @@ use std::os::unix::ffi::OsStrExt as _;
 use anyhow::Context as _;
 
 use super::arguments::Env;
-use crate::launch::{self, Environment, RunOptions};
+use crate::launch::{self, Environment};
 
 /// Prints `export` lines for a shell.
 ///
@@ -15,8 +15,7 @@ pub fn run(arguments: &Env) -> anyhow::Result<u8> {
     let path = &arguments.output;
     std::fs::create_dir_all(path).with_context(|| format!("{} cannot be made", path.display()))?;
     let path = std::fs::canonicalize(path).with_context(|| format!("{} cannot be read", path.display()))?;
-    let options = RunOptions { max_bytes: (arguments.max_size > 0).then_some(arguments.max_size) };
-    let environment = Environment::new(&launch::hook()?, &path, &options);
+    let environment = Environment::new(&launch::hook()?, &path, &arguments.extent.options())?;
     for (name, value) in environment.variables(|_| None) {
         let quoted = quote(value.as_bytes());
         if name == "LD_PRELOAD" {

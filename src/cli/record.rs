@@ -6,7 +6,7 @@ use std::path::Path;
 use anyhow::Context as _;
 
 use super::arguments::{Record, Recording};
-use crate::launch::{self, Environment, Program, RunFolder, RunOptions, Streams};
+use crate::launch::{self, Environment, Program, RunFolder, Streams};
 
 /// Runs the program with its streams as they are; the result is its status.
 ///
@@ -32,9 +32,9 @@ pub(super) fn folder(recording: &Recording, program: &Path) -> anyhow::Result<Ru
 
 /// The environment that was asked for.
 pub(super) fn environment(folder: &RunFolder, recording: &Recording) -> anyhow::Result<Environment> {
-    let options = RunOptions { max_bytes: (recording.max_size > 0).then_some(recording.max_size) };
+    let options = recording.extent.options();
     let hook = launch::hook().context("the hook cannot be unpacked")?;
-    Ok(Environment::new(&hook, folder.path(), &options))
+    Ok(Environment::new(&hook, folder.path(), &options)?)
 }
 
 /// Runs a command to its end. Signals from the terminal reach it directly, since it shares our process group;

@@ -44,8 +44,12 @@ pub struct TraceBlock {
     pub duration_ns: u64,
     pub events: u64,
     pub lost: u64,
+    /// Older events that made room for newer ones.
+    pub discarded: u64,
     /// Something is missing at the end or in the middle.
     pub truncated: bool,
+    /// What the hook added to each call by its own measure, ps, and of the run, millionths; `None`: not measured.
+    pub cost: Option<(u64, u64)>,
     /// Levels of evidence, `E1`.
     pub evidence: Vec<String>,
 }
@@ -191,15 +195,19 @@ fn block(trace: &Trace, cells: [&Cells; 2]) -> TraceBlock {
         duration_ns: trace.end_ns().saturating_sub(start_ns),
         events: trace.events(),
         lost: trace.lost(),
+        discarded: trace.processes.iter().fold(0, |sum: u64, process| sum.saturating_add(process.discarded)),
         truncated: truncated(trace),
+        cost: crate::session::cost::cost(trace).map(|cost| (cost.per_call_ps, cost.share_ppm)),
         evidence: trace.evidence.levels().map(|level| format!("E{level}")).collect(),
     }
 }
 
 /// Whether anything is known to be missing.
 fn truncated(trace: &Trace) -> bool {
-    let cut = |state| matches!(state, State::Full | State::Failed(_));
-    !trace.damage.is_empty() || trace.processes.iter().any(|process| cut(process.state))
+    let cut = |process: &crate::trace::Process| {
+        matches!(process.state, State::Full | State::Failed(_)) || process.discarded > 0
+    };
+    !trace.damage.is_empty() || trace.processes.iter().any(cut)
 }
 
 fn processes(loaded: &Loaded) -> Vec<Process> {

@@ -41,7 +41,10 @@ struct TraceKeys<'a> {
     duration_ns: u64,
     events: u64,
     lost: u64,
+    discarded: u64,
     truncated: bool,
+    hook_ps_per_call: Option<u64>,
+    hook_share_ppm: Option<u64>,
     evidence: &'a [String],
 }
 
@@ -96,7 +99,10 @@ pub fn json(report: &Report) -> String {
             duration_ns: block.duration_ns,
             events: block.events,
             lost: block.lost,
+            discarded: block.discarded,
             truncated: block.truncated,
+            hook_ps_per_call: block.cost.map(|(per_call, _)| per_call),
+            hook_share_ppm: block.cost.map(|(_, share)| share),
             evidence: &block.evidence,
         },
         apis: report.apis.iter().map(api).collect(),
@@ -160,7 +166,8 @@ fn stream(stream: &Stream) -> StreamKeys {
 
 /// JSON is read on terminals, too: what would act there is written as an escape. Outside strings there is nothing of
 /// the kind but line ends.
-fn printable(json: &str) -> String {
+#[must_use]
+pub fn printable(json: &str) -> String {
     let mut out = String::with_capacity(json.len());
     let mut units = [0; 2];
     for character in json.chars() {

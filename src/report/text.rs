@@ -33,7 +33,14 @@ fn head(report: &Report, out: &mut String) {
     let block = &report.trace;
     line(out, "duration", &duration(block.duration_ns));
     let lost = if block.lost == 0 { "none lost".to_owned() } else { format!("{} LOST", grouped(block.lost)) };
-    line(out, "calls", &format!("{}, {lost}", grouped(block.events)));
+    let older = match block.discarded {
+        0 => String::new(),
+        older => format!(", {} older ones not kept", grouped(older)),
+    };
+    line(out, "calls", &format!("{}, {lost}{older}", grouped(block.events)));
+    if let Some((per_call_ps, share_ppm)) = block.cost {
+        line(out, "costs", &crate::session::cost::Cost { per_call_ps, share_ppm }.words());
+    }
     line(out, "sees", &format!("{}: API calls", block.evidence.join(" ")));
     line(out, "not", "kernels, copies, migrations, faults: not recorded by this version");
     for (index, file) in report.unreadable.iter().enumerate() {

@@ -11,6 +11,7 @@ pub mod view;
 
 mod alive;
 mod calls;
+pub(crate) mod cost;
 mod engine;
 mod events;
 mod failures;

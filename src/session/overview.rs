@@ -59,6 +59,7 @@ impl Model {
             processes,
             sees: sees(&self.trace),
             not: not(&self.trace),
+            costs: super::cost::cost(&self.trace).map(super::cost::Cost::words),
             calls_history,
             history_step_ns,
             top,
@@ -135,8 +136,18 @@ fn process_row(trace: &Trace, index: usize, around: &Surroundings<'_>) -> Option
 
 /// Why the recording of a process is not what it could be.
 pub(crate) fn trouble(process: &Process, alive: bool) -> Option<String> {
+    let gone = (process.discarded > 0).then(|| {
+        let (calls, size) = (process.discarded, crate::trace::value::size(process.max_bytes));
+        format!("{calls} older calls made room for newer ones, the file is capped at {size} (--max-size)")
+    });
+    stopped(process, alive).or(gone)
+}
+
+/// Why a recording ended before its process, if it did.
+fn stopped(process: &Process, alive: bool) -> Option<String> {
     match process.state {
         State::Ended => None,
+        State::Recording if alive && process.paused => Some("nothing is recorded at the moment (--capture)".to_owned()),
         State::Recording if alive => None,
         State::Recording => Some("its end was not recorded".to_owned()),
         State::Killed => Some("ended without its exit handlers: killed, crashed or _exit".to_owned()),

@@ -267,6 +267,8 @@ pub struct Overview {
     pub sees: Vec<String>,
     /// What is not, each with the reason and what to do.
     pub not: Vec<String>,
+    /// What recording itself costs, if it was measured.
+    pub costs: Option<String>,
     /// Calls a second over the last minute (live) or over the whole trace, oldest first.
     pub calls_history: Vec<u32>,
     /// ns that one entry of the history covers.

@@ -57,8 +57,12 @@ pub struct Process {
     pub last_ns: u64,
     /// How its recording stands.
     pub state: State,
+    /// Nothing is recorded at the moment: only a part of the run was asked for.
+    pub paused: bool,
     /// Events that could not be recorded, all threads together.
     pub lost: u64,
+    /// Older events that made room for newer ones before they were read.
+    pub discarded: u64,
     /// Cap on the file's bytes, zero for none.
     pub max_bytes: u64,
     /// Measured cost of recording one call, ps; zero if not measured.

@@ -79,8 +79,8 @@ shared="-shared -fPIC"
     make_one "$out/fake/libcuda.so.1" libfake.c $shared -Wl,-soname,libcuda.so.1
     wait
 
-    for name in linked rtld_default threads fork errors structs nested die longjmp counter exec spawn nothing; do
-        make_one "$out/$name" $name.c $runtime13 -ldl -lpthread
+    for name in linked rtld_default threads fork errors structs nested die longjmp counter exec spawn nothing part; do
+        make_one "$out/$name" $name.c $runtime13 $driver -ldl -lpthread
     done
     make_one "$out/linked_driver" linked_driver.c $driver
     for name in dlopen_local dlopen_global absolute getproc reload dlerror ways weak; do
@@ -96,7 +96,7 @@ shared="-shared -fPIC"
     make_one "$out/rtld_next" rtld_next.c -Wl,--no-as-needed "$out/libnext.so" "$out/libtool.so" $beside $runtime13 -ldl
     # These find the driver of libfake.c with LD_LIBRARY_PATH=OUT_DIR/fake.
     fake="-fexceptions -L$out/fake -l:libcuda.so.1 -lpthread -ldl"
-    for name in sigalrm leaving limits loop onesite sandbox jumps allocates registers slow moves ticking; do
+    for name in sigalrm leaving limits loop onesite floats sandbox jumps allocates registers slow moves ticking; do
         make_one "$out/$name" $name.c $fake
     done
     make_one "$out/libasks.so" libasks.c $shared $fake

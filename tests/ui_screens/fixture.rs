@@ -225,6 +225,7 @@ fn overview(rows: u16) -> Overview {
         ],
         process_count: 3,
         sees: vec!["calls with arguments".to_owned(), "call sites".to_owned()],
+        costs: Some("58 ns a call, 0.4 % of the run".to_owned()),
         not: vec![
             "page faults: start with --um-faults (slows faulting code by up to 70 %)".to_owned(),
             "kernels: no CUPTI found; give --cupti PATH".to_owned(),

@@ -91,6 +91,9 @@ fn facts(rows: &Overview, status: &Status, airy: bool) -> Vec<Fact> {
     for (i, text) in list(&rows.not, limit).enumerate() {
         facts.push(Fact { label: if i == 0 { "not" } else { "" }, text, role: Role::Plain });
     }
+    if let Some(text) = &rows.costs {
+        facts.push(Fact { label: "costs", text: text.clone(), role: Role::Plain });
+    }
     if let (Some(place), true) = (&rows.recording, airy) {
         facts.push(Fact { label: "writes", text: place.clone(), role: Role::Plain });
     }
