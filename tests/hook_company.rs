@@ -73,6 +73,18 @@ fn a_namespace_of_its_own_does_as_it_did() {
 }
 
 #[test]
+fn weak_references_become_functions_that_say_they_are_not_there() {
+    let Some(programs) = programs() else { return };
+    let folder = tempfile::tempdir().unwrap();
+    let plain = outcome(&run(program(programs, "weak", &[])));
+    assert_eq!(plain, (0, "cuInit absent, cudaGetDevice absent\n".into(), String::new()));
+    // The stated limit: a program without CUDA that asks by a weak reference is told that there is some; its calls fail.
+    let hooked = outcome(&run(hooked(folder.path(), &program(programs, "weak", &[]))));
+    assert_eq!(hooked, (0, "cuInit 500, cudaGetDevice 500\n".into(), String::new()));
+    assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0);
+}
+
+#[test]
 fn closing_us_takes_nothing_away() {
     let Some(programs) = programs() else { return };
     let (stdout, report) = same(&faked(programs, "ways", &["close", HOOK]));

@@ -170,6 +170,35 @@ fn a_call_is_seen_within_two_hundred_milliseconds_on_disk_tmpfs_and_overlayfs() 
 }
 
 #[test]
+fn a_call_is_seen_as_soon_where_the_system_tells_of_no_changes() {
+    // As on network file systems. In a user namespace of its own, in which there is no inotify, this test runs again.
+    const WITHIN: &str = "UMTUI_TEST_WITHOUT_INOTIFY";
+    let Some(programs) = programs() else { return };
+    if std::env::var_os(WITHIN).is_some() {
+        let folder = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
+        assert!(!umtui::source::Watch::new().add(folder.path()), "it is told of changes");
+        let (middle, largest) = lag(programs, &folder.path().join("run"));
+        assert!(middle < 200, "{middle} ms in the middle, {largest} ms at most");
+        println!("without inotify: {middle} ms in the middle, {largest} ms at most");
+        return;
+    }
+    let script = r#"echo 0 >/proc/sys/user/max_inotify_instances || exit 99; exec "$@""#;
+    let mut command = Command::new("unshare");
+    command.args(["-U", "-r", "sh", "-c", script, "sh"]).arg(std::env::current_exe().unwrap());
+    command.args(["--exact", "a_call_is_seen_as_soon_where_the_system_tells_of_no_changes", "--nocapture"]);
+    let Ok(output) = command.env(WITHIN, "1").output() else {
+        eprintln!("skipped: no unshare");
+        return;
+    };
+    let (status, stdout, stderr) = common::outcome(&output);
+    if status == 99 || stderr.contains("unshare") {
+        eprintln!("skipped: no namespace without inotify: {stderr}");
+        return;
+    }
+    assert!(status == 0 && stdout.contains("without inotify: "), "{stdout}{stderr}");
+}
+
+#[test]
 fn a_file_that_is_cut_short_or_exchanged_keeps_what_was_read() {
     let Some(programs) = programs() else { return };
     let folder = tempfile::tempdir().unwrap();

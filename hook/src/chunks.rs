@@ -3,6 +3,7 @@
 use core::sync::atomic::{AtomicPtr, AtomicU32, AtomicU64, Ordering};
 use umtui_wire::checksum;
 use umtui_wire::chunk::{self, ChunkHeader};
+use umtui_wire::clock::ClockTriple;
 use umtui_wire::header::CHUNK_UNIT;
 use umtui_wire::record::{Head, KIND_CLOCK, KIND_THREAD, SLOT_BYTES, Slot};
 
@@ -299,16 +300,14 @@ fn introduce(thread: &mut Thread) -> bool {
     let now = clock::triple();
     let head = Head { kind: KIND_THREAD, extra: 0, a: 0, b: thread.id };
     put(thread, [head.word(), now.ticks, u64::from(name), 0, 0, 0]);
-    refresh_clock(thread);
+    note_clock(thread, now);
     true
 }
 
 /// Writes down a fresh clock reading, and the thread's name if it has changed. The chunk has room for two slots.
 pub fn refresh_clock(thread: &mut Thread) {
     let now = clock::triple();
-    thread.clock_due = now.ticks.wrapping_add(clock::refresh_ticks());
-    let head = Head { kind: KIND_CLOCK, extra: 0, a: 0, b: 0 };
-    put(thread, [head.word(), now.ticks, now.monotonic_ns, now.realtime_ns, 0, 0]);
+    note_clock(thread, now);
     let name = sys::thread_name();
     if name != thread.name {
         thread.name = name;
@@ -316,10 +315,16 @@ pub fn refresh_clock(thread: &mut Thread) {
         let head = Head { kind: KIND_THREAD, extra: 0, a: 0, b: thread.id };
         put(thread, [head.word(), now.ticks, u64::from(definitions::string(name)), 0, 0, 0]);
     }
+}
+
+fn note_clock(thread: &mut Thread, now: ClockTriple) {
+    thread.clock_due = now.ticks.wrapping_add(clock::refresh_ticks());
+    let head = Head { kind: KIND_CLOCK, extra: 0, a: 0, b: 0 };
+    put(thread, [head.word(), now.ticks, now.monotonic_ns, now.realtime_ns, 0, 0]);
     nudge_sometimes(now);
 }
 
-fn nudge_sometimes(now: umtui_wire::clock::ClockTriple) {
+fn nudge_sometimes(now: ClockTriple) {
     static LAST: AtomicU64 = AtomicU64::new(0);
     let last = LAST.load(Ordering::Relaxed);
     if now.ticks.wrapping_sub(last) >= clock::refresh_ticks() {

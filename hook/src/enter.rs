@@ -180,6 +180,10 @@ fn route(frame: &mut Frame, epoch: u64) -> Option<bool> {
         return Some(true);
     }
     let slot = SLOTS.get(index)?;
+    if slot.real.load(Ordering::Acquire) != 0 && sites::is_known(frame.site) {
+        // A thread's first call, from where others have called.
+        return Some(true);
+    }
     let function = FUNCTIONS.get(usize::from(*exports::FIRST.get(index)?))?;
     if let Some(slot) = sites::served_by(frame.site).and_then(|pooled| SLOTS.get(EXPORTED.wrapping_add(pooled))) {
         // One site may call several functions through a pointer.

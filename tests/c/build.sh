@@ -83,7 +83,7 @@ shared="-shared -fPIC"
         make_one "$out/$name" $name.c $runtime13 $driver -ldl -lpthread
     done
     make_one "$out/linked_driver" linked_driver.c $driver
-    for name in dlopen_local dlopen_global absolute getproc reload dlerror ways; do
+    for name in dlopen_local dlopen_global absolute getproc reload dlerror ways weak; do
         make_one "$out/$name" $name.c -ldl
     done
     make_one "$out/static_cudart" static_cudart.c "$lib/libumsim_cudart_static.a" -ldl -lpthread -lm -lgcc_s
