@@ -66,8 +66,10 @@ fn without_address_space_the_program_goes_on() {
         let report = sandbox(programs, folder.path(), "space", when, folder.path());
         assert_eq!(report.is_some(), when == "late");
         if let Some(report) = report {
-            // What a thread needs it has mapped already.
-            assert_eq!((calls(&report, "cuDriverGetVersion"), lost(&report)), (20_100, 0), "{report}");
+            // What is mapped already may be enough.
+            assert!(calls(&report, "cuDriverGetVersion") >= 100, "{report}");
+            let stopped = report_text(&[folder.path()]).contains("recording stopped: Cannot allocate memory");
+            assert_eq!(stopped, lost(&report) > 0, "{report}");
         }
     }
 }

@@ -27,8 +27,7 @@ extern struct registers fake_registers;
 /* Nonzero: the upper halves of vector registers are there. */
 extern int fake_wide;
 CUresult cuEventQuery(cuda_handle event);
-/* What it returns in rax, success in its lower half; and what it leaves in rdx, which is nobody's. */
+/* What it returns: success in the lower half. */
 #define FAKE_RAX 0x1122334400000000
-#define FAKE_RDX 0x5566778899aabbcc
 
 #endif

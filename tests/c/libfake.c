@@ -55,6 +55,5 @@ __asm__(".text\n.globl cuEventQuery\n.type cuEventQuery, @function\ncuEventQuery
         "mov %rdi, 0(%r11)\nmov %rsi, 8(%r11)\nmov %rdx, 16(%r11)\nmov %rcx, 24(%r11)\nmov %r8, 32(%r11)\nmov %r9, 40(%r11)\n"
         "mov %rsp, 48(%r11)\npushf\npopq 56(%r11)\nstmxcsr 64(%r11)\nfnstenv 72(%r11)\nfldenv 72(%r11)\n"
         "mov fake_wide@GOTPCREL(%rip), %rax\ncmpl $0, (%rax)\njne 1f\n" EACH(NARROW) "jmp 2f\n1:" EACH(WIDE)
-        "2: movabs $" TEXT(FAKE_RAX) ", %rax\nmovabs $" TEXT(FAKE_RDX) ", %rdx\n"
-        "mov %rax, %rcx\nmov %rax, %rsi\nmov %rax, %rdi\nmov %rax, %r8\nmov %rax, %r9\nmov %rax, %r10\nmov %rax, %r11\nret\n"
+        "2: movabs $" TEXT(FAKE_RAX) ", %rax\nmov %rax, %rdx\nmov %rax, %rcx\nmov %rax, %rsi\nmov %rax, %rdi\nmov %rax, %r8\nmov %rax, %r9\nmov %rax, %r10\nmov %rax, %r11\nret\n"
         ".size cuEventQuery, . - cuEventQuery\n");
