@@ -33,6 +33,8 @@ pub enum Command {
     Report(Report),
     /// Write a recording in another form
     Export(Export),
+    /// Send a recording on while it is made, into a FIFO or to stdout
+    Stream(Stream),
     /// Run a workload on the bundled stand-in CUDA, no GPU needed
     Demo(Demo),
     /// Say what can be seen on this machine, and why something cannot
@@ -50,12 +52,29 @@ pub enum Command {
 /// Options of every recording.
 #[derive(Args, Clone, Debug)]
 pub struct Recording {
-    /// Folder for the recording; must be new or empty
+    /// Folder for the recording; must be new or empty. With record also a FIFO, or - for stdout
     #[arg(short, long, value_name = "PATH")]
     pub output: Option<PathBuf>,
-    /// Stop recording a process when its file reaches this size (K, M, G; 0 for no cap)
-    #[arg(long, value_name = "SIZE", default_value = "4G", value_parser = size)]
-    pub max_size: u64,
+    /// Stop recording a process when its file reaches this size (K, M, G; 0 for no cap) [default: 4G, or 256M on the
+    /// way into a FIFO or to stdout]
+    #[arg(long, value_name = "SIZE", value_parser = size)]
+    pub max_size: Option<u64>,
+}
+
+impl Recording {
+    /// Cap on each process's file, bytes, given what holds if nothing was said; `None` for none.
+    #[must_use]
+    pub fn max_bytes(&self, default: u64) -> Option<u64> {
+        Some(self.max_size.unwrap_or(default)).filter(|&bytes| bytes > 0)
+    }
+}
+
+/// Options of what goes into a pipe.
+#[derive(Args, Clone, Debug)]
+pub struct Draining {
+    /// After the program's end wait so long for a reader that takes nothing, or for one to come
+    #[arg(long, value_name = "SECONDS", default_value = "5")]
+    pub drain: u32,
 }
 
 /// Options of every screen.
@@ -110,15 +129,32 @@ pub struct Record {
     #[command(flatten)]
     #[allow(missing_docs)]
     pub recording: Recording,
+    #[command(flatten)]
+    #[allow(missing_docs)]
+    pub draining: Draining,
     /// The program and its arguments
     #[arg(last = true, required = true, value_name = "COMMAND")]
     pub command: Vec<OsString>,
 }
 
+/// `umtui stream`.
+#[derive(Args, Debug)]
+pub struct Stream {
+    /// The recording: a file or a folder, complete or still growing
+    #[arg(value_name = "PATH")]
+    pub path: PathBuf,
+    /// FIFO to write into; - for stdout
+    #[arg(short, long, value_name = "FIFO", default_value = "-")]
+    pub output: PathBuf,
+    #[command(flatten)]
+    #[allow(missing_docs)]
+    pub draining: Draining,
+}
+
 /// `umtui open`.
 #[derive(Args, Debug)]
 pub struct Open {
-    /// Recordings: files or folders
+    /// Recordings: files, folders, FIFOs, - for stdin
     #[arg(required = true, value_name = "PATH")]
     pub paths: Vec<PathBuf>,
     #[command(flatten)]
@@ -139,7 +175,7 @@ pub enum ReportFormat {
 /// `umtui report`.
 #[derive(Args, Debug)]
 pub struct Report {
-    /// Recordings: files or folders
+    /// Recordings: files, folders, FIFOs, - for stdin
     #[arg(required = true, value_name = "PATH")]
     pub paths: Vec<PathBuf>,
     /// How to print it
@@ -157,7 +193,7 @@ pub enum ExportFormat {
 /// `umtui export`.
 #[derive(Args, Debug)]
 pub struct Export {
-    /// Recordings: files or folders
+    /// Recordings: files, folders, FIFOs, - for stdin
     #[arg(required = true, value_name = "PATH")]
     pub paths: Vec<PathBuf>,
     /// Form to write

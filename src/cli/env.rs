@@ -5,6 +5,7 @@ use std::os::unix::ffi::OsStrExt as _;
 use anyhow::Context as _;
 
 use super::arguments::Env;
+use crate::forward::Target;
 use crate::launch::{self, Environment, RunOptions};
 
 /// Prints `export` lines for a shell.
@@ -13,6 +14,10 @@ use crate::launch::{self, Environment, RunOptions};
 /// If the hook or the folder cannot be had.
 pub fn run(arguments: &Env) -> anyhow::Result<u8> {
     let path = &arguments.output;
+    if Target::of(path).is_some() {
+        let what = "is no folder; variables alone cannot fill a pipe: use `umtui record -o`, or `umtui stream` on a folder";
+        anyhow::bail!("{} {what}", path.display());
+    }
     std::fs::create_dir_all(path).with_context(|| format!("{} cannot be made", path.display()))?;
     let path = std::fs::canonicalize(path).with_context(|| format!("{} cannot be read", path.display()))?;
     let options = RunOptions { max_bytes: (arguments.max_size > 0).then_some(arguments.max_size) };

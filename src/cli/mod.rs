@@ -12,6 +12,7 @@ mod open;
 mod record;
 mod report;
 mod run;
+mod stream;
 mod symbolize;
 
 use std::ffi::OsString;
@@ -46,6 +47,7 @@ fn dispatch(arguments: Arguments) -> anyhow::Result<u8> {
         Command::Open(arguments) => open::run(&arguments),
         Command::Report(arguments) => report::run(&arguments),
         Command::Export(arguments) => export::run(&arguments),
+        Command::Stream(arguments) => stream::run(&arguments),
         Command::Demo(arguments) => demo::run(&arguments),
         Command::Doctor => doctor::run(),
         Command::Env(arguments) => env::run(&arguments),

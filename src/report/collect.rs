@@ -44,6 +44,8 @@ pub struct TraceBlock {
     pub duration_ns: u64,
     pub events: u64,
     pub lost: u64,
+    /// Events of a stream from before it was joined.
+    pub missed: u64,
     /// Something is missing at the end or in the middle.
     pub truncated: bool,
     /// Levels of evidence, `E1`.
@@ -191,6 +193,7 @@ fn block(trace: &Trace, cells: [&Cells; 2]) -> TraceBlock {
         duration_ns: trace.end_ns().saturating_sub(start_ns),
         events: trace.events(),
         lost: trace.lost(),
+        missed: trace.processes.iter().map(|process| process.missed).sum(),
         truncated: truncated(trace),
         evidence: trace.evidence.levels().map(|level| format!("E{level}")).collect(),
     }

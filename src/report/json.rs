@@ -41,6 +41,7 @@ struct TraceKeys<'a> {
     duration_ns: u64,
     events: u64,
     lost: u64,
+    missed: u64,
     truncated: bool,
     evidence: &'a [String],
 }
@@ -96,6 +97,7 @@ pub fn json(report: &Report) -> String {
             duration_ns: block.duration_ns,
             events: block.events,
             lost: block.lost,
+            missed: block.missed,
             truncated: block.truncated,
             evidence: &block.evidence,
         },

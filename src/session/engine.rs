@@ -53,7 +53,8 @@ impl Engine {
         let mut model = Model::default();
         model.symbols = symbols;
         let mut folders: Vec<&Path> = Vec::new();
-        for path in paths {
+        // Beside a pipe lies nothing.
+        for path in paths.iter().filter(|path| !crate::source::is_pipe(path)) {
             let folder = if path.is_dir() { Some(path.as_path()) } else { path.parent() };
             folders.extend(folder.filter(|folder| !folders.contains(folder)));
         }

@@ -135,6 +135,15 @@ fn process_row(trace: &Trace, index: usize, around: &Surroundings<'_>) -> Option
 
 /// Why the recording of a process is not what it could be.
 pub(crate) fn trouble(process: &Process, alive: bool) -> Option<String> {
+    let late = (process.missed > 0)
+        .then(|| format!("joined late: {} events before that are not here", process.missed));
+    match (late, ending(process, alive)) {
+        (Some(late), Some(ending)) => Some(format!("{late}; {ending}")),
+        (late, ending) => late.or(ending),
+    }
+}
+
+fn ending(process: &Process, alive: bool) -> Option<String> {
     match process.state {
         State::Ended => None,
         State::Recording if alive => None,

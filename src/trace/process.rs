@@ -59,6 +59,8 @@ pub struct Process {
     pub state: State,
     /// Events that could not be recorded, all threads together.
     pub lost: u64,
+    /// Events that were sent before anybody here listened: of a stream that was joined late. Nobody has lost them.
+    pub missed: u64,
     /// Cap on the file's bytes, zero for none.
     pub max_bytes: u64,
     /// Measured cost of recording one call, ps; zero if not measured.

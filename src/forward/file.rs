@@ -1,0 +1,570 @@
+//! One file that is followed.
+//!
+//! A pass takes what is committed at one moment, in the order that the reader of files takes it: open calls first, then
+//! the newest chunks before the older ones, definitions last. Then it sends definitions, events in order of time, open
+//! calls, and how the file stands; a reader shows all of that at once.
+
+use std::collections::{BTreeMap, BTreeSet, BinaryHeap};
+use std::cmp::Reverse;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+use umtui_wire::chunk::{ChunkHeader, DESK_BYTES, DESKS_AT, Desk, HEADER_BYTES, KIND_DEFINITIONS, KIND_DESKS, KIND_EVENTS, OpenCall};
+use umtui_wire::frame::{
+    self, DEFINITION_SLOTS, DefinitionsPart, DeskPart, DesksPart, EVENT_SLOTS, EndPart, PAGE_PARTS, PagePart, PassPart,
+    is_event,
+};
+use umtui_wire::header::{self, CHUNK_UNIT, FileHeader, STATE_RECORDING};
+use umtui_wire::record::{Head, SLOT_BYTES, Slot};
+use zerocopy::{FromBytes, IntoBytes};
+
+use super::chunk::Chunk;
+use super::frames::{Counts, Frame, Sink, Stop};
+use crate::parse::native::piece::{bytes_of, header_at};
+use crate::source::FileBytes;
+use crate::trace::Bytes;
+
+/// Slots read at once.
+const BLOCK: u32 = 8 * EVENT_SLOTS as u32;
+/// Slots of events in a pass, at most: about 4 MiB. What is behind catches up over several passes, in order of time.
+const PASS: u32 = (4 << 20) / SLOT_BYTES as u32;
+/// Places looked at for chunks in one pass.
+const STEPS: usize = 65_536;
+/// Places without a chunk that are looked at again.
+const HOLES: usize = 512;
+/// Time between two looks for chunks in places where others lay before.
+const REUSE: Duration = Duration::from_millis(100);
+
+/// A file that is followed.
+pub struct Followed {
+    bytes: FileBytes,
+    path: PathBuf,
+    /// Its first page, as it was read last.
+    pub header: Box<FileHeader>,
+    chunks: BTreeMap<u64, Chunk>,
+    next: u64,
+    holes: BTreeSet<u64>,
+    counts: Counts,
+    /// Events sent of chunks that have been overwritten since.
+    vanished: u64,
+    /// Events overwritten at the last pass.
+    discarded: u64,
+    /// Events whose records are longer than a frame.
+    oversized: u64,
+    looked: Option<Instant>,
+    /// The reader has the first page and the definitions.
+    pub greeted: bool,
+    desks: Option<Vec<(u32, Vec<OpenCall>)>>,
+    moment: u32,
+    told: Option<PassPart>,
+    /// Losses of the first page that a frame has told of.
+    told_lost: u64,
+    /// Its process was seen to be gone before the last pass began.
+    pub gone: Option<bool>,
+    /// Slots of definitions there are.
+    pub defined: u64,
+}
+
+/// What a pass did.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Passed {
+    /// Something was sent.
+    pub moved: bool,
+    /// There is more.
+    pub more: bool,
+}
+
+/// What was committed when a pass began.
+struct Moment {
+    desks: Vec<(u32, Vec<OpenCall>)>,
+    more: bool,
+}
+
+impl Followed {
+    /// Begins to follow a file; `None` if it is no recording, or not one yet.
+    ///
+    /// # Errors
+    /// When it cannot be read.
+    pub fn open(path: &Path) -> io::Result<Option<Self>> {
+        let bytes = FileBytes::open(path)?;
+        let Some(page) = page(&bytes)? else { return Ok(None) };
+        let counts = Counts { file: identity(&page), ..Counts::default() };
+        Ok(Some(Self {
+            bytes,
+            path: path.to_owned(),
+            header: page,
+            chunks: BTreeMap::new(),
+            next: CHUNK_UNIT,
+            holes: BTreeSet::new(),
+            counts,
+            vanished: 0,
+            discarded: 0,
+            oversized: 0,
+            looked: None,
+            greeted: false,
+            desks: None,
+            moment: 0,
+            told: None,
+            told_lost: 0,
+            gone: None,
+            defined: 0,
+        }))
+    }
+
+    /// Its path.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Events sent, and events overwritten before they could be.
+    pub const fn counts(&self) -> (u64, u64) {
+        (self.counts.sent, self.counts.dropped)
+    }
+
+    /// Events that could not be recorded and that no frame has told of.
+    pub fn unrecorded(&mut self) -> u64 {
+        // What cannot be read any more was counted as it stood.
+        let _ = self.look();
+        let untold = self.header.lost.saturating_sub(self.told_lost);
+        untold + self.chunks.values().map(Chunk::unrecorded).sum::<u64>()
+    }
+
+    /// The reader has gone, or another may have come: it is told everything but events again.
+    pub fn forget_reader(&mut self) {
+        self.greeted = false;
+        self.desks = None;
+        self.told = None;
+    }
+
+    /// Sends what is new.
+    ///
+    /// # Errors
+    /// When nobody takes it. What went out is not sent again.
+    pub fn pass(&mut self, sink: &mut dyn Sink) -> Result<Passed, Stop> {
+        // A file that cannot be read just now stands as it stood.
+        let Ok(moment) = self.look() else { return Ok(Passed::default()) };
+        let before = self.counts.sequence;
+        if !self.greeted {
+            self.send_page(sink)?;
+        }
+        self.send_definitions(sink, !self.greeted)?;
+        self.greeted = true;
+        let horizon = self.send_events(sink)?;
+        if horizon == u64::MAX {
+            self.send_desks(moment.desks, sink)?;
+        }
+        self.send_pass(horizon, self.counts.sequence != before, sink)?;
+        Ok(Passed { moved: self.counts.sequence != before, more: moment.more || horizon != u64::MAX })
+    }
+
+    /// Sends the first page and all definitions again.
+    ///
+    /// # Errors
+    /// As [`Followed::pass`].
+    pub fn repeat(&mut self, sink: &mut dyn Sink) -> Result<(), Stop> {
+        if self.greeted {
+            self.send_page(sink)?;
+            self.send_definitions(sink, true)?;
+            self.desks = None;
+        }
+        Ok(())
+    }
+
+    /// Says that nothing more comes.
+    ///
+    /// # Errors
+    /// As [`Followed::pass`].
+    pub fn end(&mut self, how: u32, sink: &mut dyn Sink) -> Result<(), Stop> {
+        Frame::new(frame::KIND_END, &EndPart { how, reserved: 0 }).send(&mut self.counts, sink)
+    }
+
+    /// Reads what is committed now.
+    fn look(&mut self) -> io::Result<Moment> {
+        if let Some(page) = page(&self.bytes)?.filter(|page| identity(page) == self.counts.file) {
+            self.header = page;
+        }
+        let mut more = self.discover()?;
+        self.look_for_reused()?;
+        // An entry of a desk is cleared after its call's record is committed: looked at first, no call is missed.
+        let desks = self.read_desks()?;
+        self.snapshot(KIND_EVENTS)?;
+        if !more {
+            more = self.discover()?;
+        }
+        self.snapshot(KIND_DEFINITIONS)?;
+        Ok(Moment { desks, more })
+    }
+
+    fn header_at(&self, at: u64) -> io::Result<(Option<ChunkHeader>, bool)> {
+        let mut bytes = [0; HEADER_BYTES];
+        let count = self.bytes.read_at(at, &mut bytes)?;
+        let header = bytes.get(..count).and_then(|bytes| header_at(bytes, at));
+        Ok((header, bytes.iter().take(4).all(|&byte| byte == 0)))
+    }
+
+    /// Finds chunks; whether it stopped before the end of the file.
+    fn discover(&mut self) -> io::Result<bool> {
+        let length = self.bytes.len()?;
+        for hole in self.holes.clone() {
+            if let (Some(header), _) = self.header_at(hole)? {
+                self.insert(&header);
+            }
+        }
+        for _ in 0..STEPS {
+            let at = self.next;
+            if at.saturating_add(HEADER_BYTES as u64) > length {
+                return Ok(false);
+            }
+            match self.header_at(at)? {
+                (Some(header), _) => self.insert(&header),
+                (None, empty) => {
+                    // A chunk that was claimed and not begun.
+                    if empty && self.header.state == STATE_RECORDING && self.holes.len() < HOLES {
+                        self.holes.insert(at);
+                    }
+                    self.next = at.saturating_add(CHUNK_UNIT);
+                }
+            }
+        }
+        Ok(true)
+    }
+
+    fn insert(&mut self, header: &ChunkHeader) {
+        let (at, end) = (header.offset, header.offset.saturating_add(u64::from(header.bytes)));
+        let covered: Vec<u64> = self.holes.range(at..end).copied().collect();
+        for hole in covered {
+            self.holes.remove(&hole);
+        }
+        self.next = self.next.max(end);
+        self.chunks.insert(at, Chunk::new(header));
+    }
+
+    /// A file of limited length uses the places of its oldest chunks again.
+    fn look_for_reused(&mut self) -> io::Result<()> {
+        let now = Instant::now();
+        let fresh = discarded(&self.header);
+        let calm = self.looked.is_some_and(|then| now.saturating_duration_since(then) < REUSE);
+        // A chunk without events is overwritten without being counted.
+        let may = self.header.max_bytes > 0 && self.header.end >= self.header.max_bytes / 2 && !calm;
+        if fresh == self.discarded && !may {
+            return Ok(());
+        }
+        self.looked = Some(now);
+        let mut at = CHUNK_UNIT;
+        while at < self.next {
+            let (header, _) = self.header_at(at)?;
+            let length = header.map_or(CHUNK_UNIT, |header| u64::from(header.bytes));
+            let known = self.chunks.get(&at).map(|chunk| header.is_some_and(|header| chunk.is(&header)));
+            match (header, known) {
+                (_, Some(true)) => {}
+                (Some(header), _) => {
+                    self.vanish(at);
+                    self.insert(&header);
+                }
+                (None, Some(false)) => self.vanish(at),
+                (None, None) => {}
+            }
+            at = at.saturating_add(length);
+        }
+        self.count_dropped();
+        self.discarded = fresh;
+        Ok(())
+    }
+
+    /// Whatever lay here has been overwritten.
+    fn vanish(&mut self, at: u64) {
+        if let Some(chunk) = self.chunks.remove(&at) {
+            self.vanished += chunk.events;
+            self.holes.insert(at);
+        }
+    }
+
+    /// Events that were overwritten and had not been sent. By the count of the pass before: a chunk that is counted
+    /// as overwritten may still have been in its place when we looked just now.
+    fn count_dropped(&mut self) {
+        let overwritten = self.discarded.saturating_sub(self.vanished);
+        self.counts.dropped = self.counts.dropped.max(overwritten.saturating_add(self.oversized));
+    }
+
+    /// The open calls of each thread that has any.
+    fn read_desks(&self) -> io::Result<Vec<(u32, Vec<OpenCall>)>> {
+        let mut desks = Vec::new();
+        for (offset, chunk) in self.chunks.iter().filter(|(_, chunk)| chunk.header.kind == KIND_DESKS) {
+            let mut bytes = vec![0; (chunk.header.bytes as usize).saturating_sub(DESKS_AT)];
+            let count = self.bytes.read_at(offset.saturating_add(DESKS_AT as u64), &mut bytes)?;
+            let whole = bytes.get(..count).unwrap_or(&[]).chunks_exact(DESK_BYTES);
+            for desk in whole.filter_map(|desk| Desk::read_from_bytes(desk).ok()).filter(|desk| desk.thread != 0) {
+                let calls: Vec<_> = desk.calls.iter().filter(|call| call.head != 0).copied().collect();
+                if !calls.is_empty() {
+                    desks.push((desk.thread, calls));
+                }
+            }
+        }
+        Ok(desks)
+    }
+
+    /// Takes what is committed now in chunks of a kind, the newest first, so that whatever a thread wrote before is
+    /// there as well.
+    fn snapshot(&mut self, kind: u16) -> io::Result<()> {
+        let live: Vec<u64> = self
+            .chunks
+            .iter()
+            .rev()
+            .filter(|(_, chunk)| chunk.header.kind == kind && !chunk.sealed() | (chunk.upto == 0))
+            .map(|(at, _)| *at)
+            .collect();
+        for at in live {
+            let (header, _) = self.header_at(at)?;
+            if let (Some(header), Some(chunk)) = (header, self.chunks.get_mut(&at))
+                && chunk.is(&header)
+            {
+                chunk.refresh(&header);
+            }
+        }
+        Ok(())
+    }
+
+    /// Slots `from..upto` of the chunk at `at`, if it still is the same after they were read.
+    fn slots(&self, at: u64, from: u32, upto: u32) -> io::Result<Option<Vec<Slot>>> {
+        let mut slots = vec![[0; 6]; upto.saturating_sub(from) as usize];
+        let offset = at + HEADER_BYTES as u64 + u64::from(from) * SLOT_BYTES as u64;
+        let count = self.bytes.read_at(offset, slots.as_mut_bytes())?;
+        slots.truncate(count / SLOT_BYTES);
+        let (header, _) = self.header_at(at)?;
+        let same = header.is_some_and(|header| self.chunks.get(&at).is_some_and(|chunk| chunk.is(&header)));
+        Ok(same.then_some(slots))
+    }
+
+    fn send_page(&mut self, sink: &mut dyn Sink) -> Result<(), Stop> {
+        let length = header::HEADER_BYTES / PAGE_PARTS;
+        let page = self.header.as_bytes().to_vec();
+        for (index, bytes) in page.chunks(length).enumerate() {
+            let mut frame = Frame::new(frame::KIND_PAGE, &PagePart { at: (index * length) as u32, reserved: 0 });
+            frame.push(bytes);
+            frame.send(&mut self.counts, sink)?;
+        }
+        Ok(())
+    }
+
+    /// Sends definitions: those that are new, or all.
+    fn send_definitions(&mut self, sink: &mut dyn Sink, all: bool) -> Result<(), Stop> {
+        let places: Vec<u64> = self
+            .chunks
+            .iter()
+            .filter(|(_, chunk)| chunk.header.kind == KIND_DEFINITIONS && (all || chunk.sent < chunk.upto))
+            .map(|(at, _)| *at)
+            .collect();
+        for at in places {
+            let Some((from, upto, sequence)) =
+                self.chunks.get(&at).map(|chunk| (if all { 0 } else { chunk.sent }, chunk.upto, chunk.header.sequence))
+            else {
+                continue;
+            };
+            let Ok(Some(slots)) = self.slots(at, from, upto) else { continue };
+            let whole = send_records(&slots, from, sequence, &mut self.counts, sink)?;
+            if let Some(chunk) = self.chunks.get_mut(&at) {
+                let fresh = (from + whole).saturating_sub(chunk.sent);
+                chunk.sent += fresh;
+                self.defined += u64::from(fresh);
+            }
+        }
+        Ok(())
+    }
+
+    /// Sends events in order of time; up to which ticks all have been sent.
+    fn send_events(&mut self, sink: &mut dyn Sink) -> Result<u64, Stop> {
+        let due = self.chunks.iter().filter(|(_, chunk)| chunk.header.kind == KIND_EVENTS && chunk.due());
+        let mut queue: BinaryHeap<_> = due.map(|(at, chunk)| Reverse((chunk.ticks, *at))).collect();
+        let mut slots = 0;
+        while let Some(Reverse((ticks, at))) = queue.pop() {
+            if slots >= PASS {
+                return Ok(ticks);
+            }
+            let Some(before) = self.chunks.get(&at).map(|chunk| chunk.sent) else { continue };
+            self.send_block(at, sink)?;
+            if let Some(chunk) = self.chunks.get(&at) {
+                slots += chunk.sent - before;
+                if chunk.sent < chunk.upto && chunk.sent > before {
+                    queue.push(Reverse((chunk.ticks, at)));
+                }
+            }
+        }
+        Ok(u64::MAX)
+    }
+
+    /// Sends what there is of a chunk, as far as one block reaches.
+    fn send_block(&mut self, at: u64, sink: &mut dyn Sink) -> Result<(), Stop> {
+        let Some((from, upto)) = self.chunks.get(&at).map(|chunk| (chunk.sent, chunk.upto)) else { return Ok(()) };
+        let block = upto.min(from.saturating_add(BLOCK));
+        let slots = match self.slots(at, from, block) {
+            Ok(Some(slots)) => slots,
+            Ok(None) => {
+                self.vanish(at);
+                return Ok(());
+            }
+            Err(_) => return Ok(()),
+        };
+        let Self { chunks, counts, oversized, .. } = self;
+        let Some(chunk) = chunks.get_mut(&at) else { return Ok(()) };
+        let mut rest = slots.as_slice();
+        loop {
+            let (length, events) = records_for_a_frame(rest);
+            let (now, others) = rest.split_at_checked(length).unwrap_or((rest, &[]));
+            if now.is_empty() && (chunk.sent < chunk.upto || !chunk.due()) {
+                break;
+            }
+            let mut frame = Frame::new(frame::KIND_EVENTS, &chunk.part(chunk.sent + length as u32));
+            frame.push(bytes_of(now));
+            frame.events = events;
+            frame.send(counts, sink)?;
+            pass(chunk, now);
+            rest = others;
+            if chunk.sent >= chunk.upto {
+                chunk.tell();
+                break;
+            }
+        }
+        // A record that is longer than any frame, or a sealed chunk that ends within one.
+        let stuck = chunk.sent == from && !slots.is_empty();
+        if stuck && let Some(head) = slots.first().map(|slot| Head::from_word(slot[0])) {
+            let length = 1 + u32::from(head.extra);
+            if from + length <= upto {
+                *oversized += u64::from(is_event(head.kind));
+                counts.dropped += u64::from(is_event(head.kind));
+                chunk.sent += length;
+            } else if chunk.sealed() {
+                chunk.sent = upto;
+            }
+        }
+        Ok(())
+    }
+
+    fn send_desks(&mut self, desks: Vec<(u32, Vec<OpenCall>)>, sink: &mut dyn Sink) -> Result<(), Stop> {
+        if self.desks.as_ref().is_some_and(|told| *told == desks) {
+            return Ok(());
+        }
+        self.moment = self.moment.wrapping_add(1);
+        // What frames hold is settled first: each says how many there are.
+        let mut bodies = vec![Vec::new()];
+        let room = frame::FRAME_BYTES - frame::HEADER_BYTES - size_of::<DesksPart>();
+        for (thread, calls) in &desks {
+            let desk = DeskPart { thread: *thread, calls: calls.len() as u32 };
+            let bytes = [desk.as_bytes(), calls.as_slice().as_bytes()].concat();
+            match bodies.last_mut().filter(|body| body.len() + bytes.len() <= room) {
+                Some(body) => body.extend(bytes),
+                None => bodies.push(bytes),
+            }
+        }
+        let parts = u16::try_from(bodies.len()).unwrap_or(u16::MAX);
+        for (part, body) in (0..parts).zip(&bodies) {
+            let mut frame = Frame::new(frame::KIND_DESKS, &DesksPart { moment: self.moment, part, parts });
+            frame.push(body);
+            frame.send(&mut self.counts, sink)?;
+        }
+        self.desks = Some(desks);
+        Ok(())
+    }
+
+    fn send_pass(&mut self, horizon: u64, moved: bool, sink: &mut dyn Sink) -> Result<(), Stop> {
+        let header = &self.header;
+        // An odd sequence number: it is being written just now.
+        let last = match self.told {
+            Some(told) if !header.last_sequence.is_multiple_of(2) => told.last,
+            _ => header.last,
+        };
+        let (lost, cost_ps, state, reason) = (header.lost, header.cost_ps, header.state, header.reason);
+        let part = PassPart { horizon, lost, cost_ps, last, state, reason };
+        if !moved && self.told == Some(part) {
+            return Ok(());
+        }
+        Frame::new(frame::KIND_PASS, &part).send(&mut self.counts, sink)?;
+        self.told = Some(part);
+        self.told_lost = self.told_lost.max(lost);
+        Ok(())
+    }
+}
+
+/// Events that a ring has overwritten so far.
+const fn discarded(_header: &FileHeader) -> u64 {
+    0
+}
+
+/// The first page, if it is a recording's.
+fn page(bytes: &FileBytes) -> io::Result<Option<Box<FileHeader>>> {
+    let mut page = vec![0; header::HEADER_BYTES];
+    let count = bytes.read_at(0, &mut page)?;
+    let page = FileHeader::read_from_bytes(page.get(..count).unwrap_or(&[])).ok();
+    Ok(page.filter(|page| page.magic == header::MAGIC).map(Box::new))
+}
+
+/// Tells a file from all others, on whatever host.
+fn identity(page: &FileHeader) -> u64 {
+    let numbers = [u64::from(page.pid), page.start_time, page.run_id, page.start.ticks, page.start.realtime_ns];
+    let bytes = [page.host.as_slice(), &page.boot_id, numbers.as_bytes()].concat();
+    frame::checksum(&bytes)
+}
+
+fn pass(chunk: &mut Chunk, mut slots: &[Slot]) {
+    while let Some((head, record, rest)) = first_record(slots) {
+        chunk.pass(head, record);
+        slots = rest;
+    }
+}
+
+fn first_record(slots: &[Slot]) -> Option<(Head, &[Slot], &[Slot])> {
+    let head = Head::from_word(slots.first()?[0]);
+    let (record, rest) = slots.split_at_checked(1 + usize::from(head.extra))?;
+    Some((head, record, rest))
+}
+
+/// Slots of whole records that one frame takes, and the events in them.
+fn records_for_a_frame(slots: &[Slot]) -> (usize, u32) {
+    let (mut length, mut events, mut rest) = (0, 0, slots);
+    while let Some((head, record, others)) = first_record(rest) {
+        if length + record.len() > EVENT_SLOTS {
+            break;
+        }
+        length += record.len();
+        events += u32::from(is_event(head.kind));
+        rest = others;
+    }
+    (length, events)
+}
+
+/// Sends definitions of a chunk, from its slot `from` on; how many slots are whole records.
+fn send_records(
+    slots: &[Slot],
+    from: u32,
+    chunk: u64,
+    counts: &mut Counts,
+    sink: &mut dyn Sink,
+) -> Result<u32, Stop> {
+    let (mut done, mut rest) = (0, slots);
+    let mut frame: Option<Frame> = None;
+    while let Some((_, record, others)) = first_record(rest) {
+        let part = DefinitionsPart { chunk, slot: from + done, of: 0, part: 0, reserved: 0 };
+        let bytes = bytes_of(record);
+        if !frame.as_ref().is_some_and(|frame| frame.fits(bytes.len()))
+            && let Some(full) = frame.take()
+        {
+            full.send(counts, sink)?;
+        }
+        if record.len() > DEFINITION_SLOTS {
+            let of = record.len() as u32;
+            for (index, piece) in record.chunks(DEFINITION_SLOTS).enumerate() {
+                let at = (index * DEFINITION_SLOTS) as u32;
+                let mut frame = Frame::new(frame::KIND_DEFINITIONS, &DefinitionsPart { of, part: at, ..part });
+                frame.push(bytes_of(piece));
+                frame.send(counts, sink)?;
+            }
+        } else {
+            frame.get_or_insert_with(|| Frame::new(frame::KIND_DEFINITIONS, &part)).push(bytes);
+        }
+        done += record.len() as u32;
+        rest = others;
+    }
+    if let Some(frame) = frame {
+        frame.send(counts, sink)?;
+    }
+    Ok(done)
+}
