@@ -61,8 +61,6 @@ pub struct Followed {
     told_lost: u64,
     /// Its process was seen to be gone before the last pass began.
     pub gone: Option<bool>,
-    /// Slots of definitions there are.
-    pub defined: u64,
 }
 
 /// What a pass did.
@@ -107,7 +105,6 @@ impl Followed {
             told: None,
             told_lost: 0,
             gone: None,
-            defined: 0,
         }))
     }
 
@@ -363,9 +360,7 @@ impl Followed {
             let Ok(Some(slots)) = self.slots(at, from, upto) else { continue };
             let whole = send_records(&slots, from, sequence, &mut self.counts, sink)?;
             if let Some(chunk) = self.chunks.get_mut(&at) {
-                let fresh = (from + whole).saturating_sub(chunk.sent);
-                chunk.sent += fresh;
-                self.defined += u64::from(fresh);
+                chunk.sent = chunk.sent.max(from + whole);
             }
         }
         Ok(())

@@ -64,12 +64,6 @@ impl Follower {
         self.files.iter_mut().map(Followed::unrecorded).sum()
     }
 
-    /// Slots of definitions in all files that are not complete.
-    #[must_use]
-    pub fn defined(&self) -> u64 {
-        self.files.iter().map(|file| file.defined).sum()
-    }
-
     /// The next pass tells everything but events again: somebody else reads.
     pub fn forget_reader(&mut self) {
         self.files.iter_mut().for_each(Followed::forget_reader);

@@ -57,6 +57,7 @@ pub struct Output {
     /// The newest frames, with the events in them: some may still lie in the pipe.
     newest: VecDeque<(usize, u32)>,
     newest_bytes: usize,
+    written: u64,
     /// When a frame went out last.
     progress: Instant,
     /// Nobody can ever read again.
@@ -77,6 +78,7 @@ impl Output {
             rest: Vec::new(),
             newest: VecDeque::new(),
             newest_bytes: 0,
+            written: 0,
             progress: Instant::now(),
             over: false,
             control,
@@ -133,6 +135,12 @@ impl Output {
     #[must_use]
     pub const fn is_over(&self) -> bool {
         self.over
+    }
+
+    /// Bytes that went out.
+    #[must_use]
+    pub const fn written(&self) -> u64 {
+        self.written
     }
 
     /// How long ago a frame went out.
@@ -248,6 +256,7 @@ impl Sink for Output {
         self.write_all(frame)?;
         self.newest.push_back((frame.len(), events));
         self.newest_bytes += frame.len();
+        self.written += frame.len() as u64;
         while self.newest_bytes > PIPE + frame.len()
             && let Some((bytes, _)) = self.newest.pop_front()
         {

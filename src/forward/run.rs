@@ -19,9 +19,10 @@ const IDLE: Duration = Duration::from_millis(50);
 const CALM: Duration = Duration::from_millis(500);
 /// Shortest time between two passes, so that frames are not all small.
 const PACE: Duration = Duration::from_millis(4);
-/// First pages and definitions are sent again after so long.
-const REPEAT: Duration = Duration::from_secs(2);
-/// They are a small part of all that is sent: so many times as long as they took, nothing else is repeated.
+/// First pages and definitions are sent again after so long, or so many bytes: a reader that nobody saw coming keeps
+/// what it does not understand yet for longer.
+const REPEAT: (Duration, u64) = (Duration::from_secs(2), 4 << 20);
+/// But not before so many times as long, and as many bytes, as they took the last time.
 const SHARE: u32 = 20;
 
 /// How the program's side stands, told by whoever waits for it.
@@ -98,7 +99,7 @@ pub fn run(
     }
     let now = Instant::now();
     let mut run =
-        Run { follower, output, control, watch, until_ended, moved: now, repeat: now + REPEAT, quiet: 0, waiting: now };
+        Run { follower, output, control, watch, until_ended, moved: now, repeat: Repeat::default(), quiet: 0, waiting: now };
     while run.step() {}
     Ok(run.finish())
 }
@@ -111,8 +112,7 @@ struct Run<'a> {
     until_ended: bool,
     /// When something was sent last.
     moved: Instant,
-    /// When everything but events is due again.
-    repeat: Instant,
+    repeat: Repeat,
     /// Complete passes after the end in which nothing was found.
     quiet: u32,
     /// Since when there is no reader.
@@ -165,9 +165,10 @@ impl Run<'_> {
     }
 
     fn pass(&mut self, begun: Instant) -> Result<super::file::Passed, Stop> {
-        if begun >= self.repeat {
+        let written = self.output.written();
+        if self.repeat.is_due(begun, written) {
             self.follower.repeat(&mut self.output)?;
-            self.repeat = Instant::now() + REPEAT.max(begun.elapsed() * SHARE);
+            self.repeat.done(begun, written, self.output.written());
         }
         self.follower.pass(&mut self.output)
     }
@@ -189,6 +190,29 @@ impl Run<'_> {
         let (all, all_dropped) = self.follower.counts();
         let unread = (all - sent) + (all_dropped - dropped) + stranded;
         Summary { processes: self.follower.seen(), sent: sent - stranded.min(sent), unread, unrecorded }
+    }
+}
+
+/// When everything but events is due again.
+#[derive(Default)]
+struct Repeat {
+    /// When, and after how many bytes, it was done last.
+    last: Option<(Instant, u64)>,
+    /// What it took.
+    took: (Duration, u64),
+}
+
+impl Repeat {
+    fn is_due(&mut self, now: Instant, written: u64) -> bool {
+        let (then, before) = *self.last.get_or_insert((now, written));
+        let (passed, bytes) = (now.saturating_duration_since(then), written.saturating_sub(before));
+        let (time, size) = (self.took.0 * SHARE, self.took.1 * u64::from(SHARE));
+        passed >= REPEAT.0.max(time) || (bytes >= REPEAT.1.max(size) && passed >= time)
+    }
+
+    fn done(&mut self, begun: Instant, before: u64, after: u64) {
+        self.took = (begun.elapsed(), after.saturating_sub(before));
+        self.last = Some((Instant::now(), after));
     }
 }
 

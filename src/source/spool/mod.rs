@@ -23,8 +23,8 @@ use umtui_wire::frame::{FrameHeader, KIND_PAGE, PAGE_PARTS, PagePart};
 use umtui_wire::header::{FileHeader, HEADER_BYTES};
 use zerocopy::{FromBytes, FromZeros, IntoBytes};
 
-/// Bytes that are kept of a file whose first page has not come yet.
-const KEPT: usize = 1 << 20;
+/// Bytes that are kept of files whose first pages have not come yet: senders repeat them more often than that.
+const KEPT: usize = 32 << 20;
 
 /// How a file of a stream stands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -86,6 +86,8 @@ pub struct Spool {
     files: FxHashMap<u64, SpoolFile>,
     /// Files whose first page is not complete.
     unknown: FxHashMap<u64, Unknown>,
+    /// Bytes kept of those.
+    kept: usize,
     /// Files that are complete: what still comes of them is repetition.
     over: FxHashSet<u64>,
     fresh: Vec<Arc<Spooled>>,
@@ -97,7 +99,6 @@ struct Unknown {
     page: Box<FileHeader>,
     have: [bool; PAGE_PARTS],
     frames: VecDeque<(FrameHeader, Vec<u8>)>,
-    bytes: usize,
 }
 
 impl Spool {
@@ -108,6 +109,7 @@ impl Spool {
             name: name.to_owned(),
             files: FxHashMap::default(),
             unknown: FxHashMap::default(),
+            kept: 0,
             over: FxHashSet::default(),
             fresh: Vec::new(),
         }
@@ -139,7 +141,6 @@ impl Spool {
             page: Box::new(FileHeader::new_zeroed()),
             have: [false; PAGE_PARTS],
             frames: VecDeque::new(),
-            bytes: 0,
         });
         if header.kind == KIND_PAGE {
             unknown.page_part(body);
@@ -147,6 +148,7 @@ impl Spool {
                 let Some(unknown) = self.unknown.remove(&header.file) else { return Ok(false) };
                 let (spooled, mut file) = self.create(unknown.page)?;
                 for (header, body) in unknown.frames {
+                    self.kept -= body.len();
                     // A file that ends before it has begun is not worth a special case.
                     let _ = file.take(&header, &body, at);
                 }
@@ -154,14 +156,15 @@ impl Spool {
                 self.files.insert(header.file, file);
                 return Ok(true);
             }
-        } else {
-            unknown.bytes += body.len();
-            unknown.frames.push_back((*header, body.to_vec()));
-            while unknown.bytes > KEPT
-                && let Some((_, oldest)) = unknown.frames.pop_front()
-            {
-                unknown.bytes -= oldest.len();
-            }
+        }
+        // Of a page's part only the number counts from here on.
+        let body = if header.kind == KIND_PAGE { &[] } else { body };
+        self.kept += body.len();
+        unknown.frames.push_back((*header, body.to_vec()));
+        while self.kept > KEPT
+            && let Some((_, oldest)) = unknown.frames.pop_front()
+        {
+            self.kept -= oldest.len();
         }
         Ok(false)
     }
@@ -193,7 +196,7 @@ impl Spool {
         {
             file.note(at, format!("{skipped} bytes of the stream were no frames and were passed over"));
         }
-        let unknown = self.unknown.values().filter(|unknown| !unknown.frames.is_empty()).count();
+        let unknown = self.unknown.len();
         let what = format!(
             "{}: of {unknown} processes the first page never came, and what they did cannot be shown",
             self.name
