@@ -10,14 +10,7 @@
 
 use std::fmt::Write as _;
 use std::{env, fs, path::Path};
-use umtui_wire::table::FUNCTIONS;
-
-/// Kernel launches compiled by nvcc 12 and later go through `__cudaLaunchKernel`; the rest of the `__cuda*`
-/// family runs in static constructors of every library with kernels, where recording would create files for
-/// programs that never use CUDA. `cudbg*` is the debugger's own way in.
-fn is_exported(name: &str) -> bool {
-    (!name.starts_with("__") || name.starts_with("__cudaLaunchKernel")) && !name.starts_with("cudbg")
-}
+use umtui_wire::table::{FUNCTIONS, left_alone};
 
 fn main() {
     let mut stubs = String::new();
@@ -25,7 +18,7 @@ fn main() {
     let mut count = 0;
     let mut last = "";
     for (index, function) in FUNCTIONS.iter().enumerate() {
-        if function.name == last || !is_exported(function.name) {
+        if function.name == last || left_alone(function.name).is_some() {
             continue;
         }
         last = function.name;

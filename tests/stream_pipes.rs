@@ -286,6 +286,17 @@ fn a_complete_recording_and_a_growing_one_can_be_sent_on() {
     assert_eq!(counts(&one, "runtime"), counts(&other, "runtime"));
     assert_eq!(one["apis"], other["apis"], "times and all");
     assert_eq!(one["threads"], other["threads"]);
+    // One with a cap, whose oldest events have made room.
+    let capped = runs.path().join("capped");
+    let options = ["-o", capped.to_str().unwrap(), "--max-size", "1M"];
+    demo(&options, &["stress", "--threads", "3", "--calls", "90000"]).output().unwrap();
+    let sent_capped = Command::new(UMTUI).arg("stream").arg(&capped).output().unwrap();
+    let (mine, theirs) = (common::report(&[&capped]), stream::report_bytes(&sent_capped.stdout));
+    assert!(mine["trace"]["discarded"].as_u64().unwrap() > 0, "{mine}");
+    for key in ["discarded", "events", "lost", "missed"] {
+        assert_eq!(mine["trace"][key], theirs["trace"][key], "{key}");
+    }
+    assert_eq!(mine["apis"], theirs["apis"]);
     // Kept in a file a stream can be opened too.
     let kept = runs.path().join("kept.stream");
     std::fs::write(&kept, &sent.stdout).unwrap();

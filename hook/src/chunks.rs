@@ -1,18 +1,21 @@
-//! Chunks of a thread: opening, changing, handing on.
+//! Chunks of a thread: opening, moving on to the next, handing on.
 
 use core::sync::atomic::{AtomicPtr, AtomicU32, AtomicU64, Ordering};
 use umtui_wire::checksum;
 use umtui_wire::chunk::{self, ChunkHeader};
-use umtui_wire::header::{CHUNK_MAX, CHUNK_UNIT};
+use umtui_wire::header::CHUNK_UNIT;
 use umtui_wire::record::{Head, KIND_CLOCK, KIND_THREAD, SLOT_BYTES, Slot};
 
+use crate::file::OpenFile;
 use crate::thread::Thread;
-use crate::{clock, definitions, file, sys};
+use crate::{clock, definitions, file, space, sys, written};
 
-/// Bytes left in a chunk for which it is handed on.
-const WORTH_HANDING_ON: u32 = 64 * SLOT_BYTES as u32;
-/// Chunks of threads that have ended, with room left.
-static SPARE: [AtomicPtr<ChunkHeader>; 256] = [const { AtomicPtr::new(core::ptr::null_mut()) }; 256];
+/// Bytes left in a chunk for which another thread goes on in it.
+const WORTH_GOING_ON: u32 = 64 * SLOT_BYTES as u32;
+/// Bytes of an image: a window without its own header.
+const WINDOW_BYTES: u32 = CHUNK_UNIT as u32 - chunk::HEADER_BYTES as u32;
+/// Images of threads that have ended.
+static SPARE: [AtomicPtr<ChunkHeader>; 1024] = [const { AtomicPtr::new(core::ptr::null_mut()) }; 1024];
 
 struct Nowhere(core::cell::UnsafeCell<core::mem::MaybeUninit<ChunkHeader>>);
 // SAFETY: threads without a chunk write their in-flight entries there; nobody reads them.
@@ -32,25 +35,32 @@ pub fn stand_in(thread: &mut Thread) {
     thread.quick_until = 0;
 }
 
-/// Opens a chunk: claimed, mapped, its header written, the magic last.
-pub fn open(bytes: u64, kind: u16, thread: u32) -> Option<*mut ChunkHeader> {
-    let piece = file::claim(bytes)?;
+/// Opens a chunk of definitions or desks, or a window: claimed, in memory, its header written, the magic last.
+pub fn open(kind: u16, thread: u32) -> Option<*mut ChunkHeader> {
+    let piece = space::piece()?;
     let header = piece.address.cast::<ChunkHeader>();
     // SAFETY: fresh zeros of at least the header's length that only we know.
-    let fields = unsafe { &mut *header };
-    fields.kind = kind;
-    fields.state = chunk::STATE_OPEN;
-    fields.bytes = bytes as u32;
-    fields.thread = thread;
-    fields.offset = piece.offset;
-    fields.sequence = piece.sequence;
-    fields.opened = clock::triple();
-    fields.first_ticks = fields.opened.ticks;
-    fields.committed = chunk::HEADER_BYTES as u32;
-    // SAFETY: aligned, and from here on only accessed atomically.
-    unsafe { AtomicU32::from_ptr(&raw mut (*header).magic) }.store(chunk::MAGIC, Ordering::Release);
-    file::nudge(fields.opened);
+    unsafe {
+        (*header).kind = kind;
+        (*header).offset = piece.offset;
+        start(&mut *header, thread);
+    }
+    written::add(header);
+    file::nudge(clock::triple());
     Some(header)
+}
+
+/// Begins a header whose kind and place are set.
+fn start(header: &mut ChunkHeader, thread: u32) {
+    header.state = chunk::STATE_OPEN;
+    header.bytes = CHUNK_UNIT as u32;
+    header.thread = thread;
+    header.sequence = space::next_sequence();
+    header.opened = clock::triple();
+    header.first_ticks = header.opened.ticks;
+    header.committed = chunk::HEADER_BYTES as u32;
+    // SAFETY: aligned, and from here on only accessed atomically.
+    unsafe { AtomicU32::from_ptr(&raw mut header.magic) }.store(chunk::MAGIC, Ordering::Release);
 }
 
 /// The commit word of a chunk: where its complete slots end.
@@ -62,78 +72,161 @@ pub unsafe fn committed<'a>(header: *mut ChunkHeader) -> &'a AtomicU32 {
     unsafe { AtomicU32::from_ptr(&raw mut (*header).committed) }
 }
 
-/// Closes a chunk for good and unmaps it.
+/// Closes a chunk of definitions for good and unmaps it.
 ///
 /// # Safety
-/// `header` is a mapped chunk that nobody else uses.
+/// `header` is an opened chunk that nobody else uses.
 pub unsafe fn seal(header: *mut ChunkHeader) {
     // SAFETY: as the caller says.
     unsafe {
+        close(&mut *header);
+        written::remove(header);
+        sys::unmap(header.cast(), CHUNK_UNIT as usize);
+    }
+}
+
+/// Fills in what a sealed header says. Its state comes last.
+///
+/// # Safety
+/// The header lies before its committed slots, and nobody else writes to the chunk.
+unsafe fn close(header: &mut ChunkHeader) {
+    // SAFETY: as the caller says.
+    header.checksum = checksum::of_slots(unsafe { committed_slots(header) });
+    header.sealed = clock::triple();
+    header.last_ticks = header.sealed.ticks;
+    core::sync::atomic::fence(Ordering::Release);
+    // SAFETY: a field of ours.
+    unsafe { (&raw mut header.state).write_volatile(chunk::STATE_SEALED) };
+}
+
+/// # Safety
+/// As [`close`].
+unsafe fn committed_slots<'a>(header: *mut ChunkHeader) -> &'a [u8] {
+    // SAFETY: as the caller says.
+    unsafe {
         let end = committed(header).load(Ordering::Relaxed) as usize;
-        let bytes = (*header).bytes as usize;
-        let start = header.cast::<u8>().add(chunk::HEADER_BYTES);
-        let slots = core::slice::from_raw_parts(start, end.wrapping_sub(chunk::HEADER_BYTES));
-        (*header).checksum = checksum::of_slots(slots);
-        (*header).sealed = clock::triple();
-        (*header).last_ticks = (*header).sealed.ticks;
-        core::sync::atomic::fence(Ordering::Release);
-        (&raw mut (*header).state).write_volatile(chunk::STATE_SEALED);
-        sys::unmap(header.cast(), bytes);
+        let first = header.cast::<u8>().add(chunk::HEADER_BYTES);
+        core::slice::from_raw_parts(first, end.wrapping_sub(chunk::HEADER_BYTES))
     }
 }
 
 /// Gives the thread its first chunk: one that an ended thread has left, or a fresh one.
 pub fn begin(thread: &mut Thread) -> bool {
-    thread.next_bytes = CHUNK_UNIT as u32;
     for place in &SPARE {
         let spare = place.swap(core::ptr::null_mut(), Ordering::AcqRel);
-        if !spare.is_null() {
-            adopt(thread, spare);
-            return introduce(thread);
+        if spare.is_null() {
+            continue;
         }
+        adopt(thread, spare);
+        // SAFETY: a mapped chunk that is now this thread's.
+        let end = unsafe { committed(spare) }.load(Ordering::Relaxed);
+        return if thread.limit.wrapping_sub(end) < WORTH_GOING_ON { roll(thread) } else { introduce(thread) };
     }
-    open_next(thread) && introduce(thread)
+    let Some(image) = window(thread.id) else { return false };
+    adopt(thread, image);
+    roll(thread)
+}
+
+/// A fresh window; where the images of its chunks lie, the first of which is to come. Files that are written by system
+/// calls have none: the image is written to its place.
+fn window(thread: u32) -> Option<*mut ChunkHeader> {
+    if written::is_on() {
+        let image = sys::map_private(WINDOW_BYTES as usize).ok()?.cast::<ChunkHeader>();
+        written::add(image);
+        return Some(image);
+    }
+    let window = open(chunk::KIND_WINDOW, thread)?;
+    // SAFETY: the window is longer than two headers.
+    unsafe {
+        let image = window.byte_add(chunk::HEADER_BYTES);
+        (*image).window = (*window).offset;
+        Some(image)
+    }
 }
 
 /// Moves the thread to a fresh chunk; false if there is none, and the old one is kept to count losses in.
 pub fn roll(thread: &mut Thread) -> bool {
-    let old = thread.chunk;
-    let kept = thread.has_chunk();
-    if !open_next(thread) {
+    if !thread.has_chunk() {
         return false;
     }
-    // Records here may be of calls that began before: the outermost open one at the earliest.
-    // SAFETY: the thread's desk and its chunks, both mapped.
-    unsafe {
+    let image = thread.chunk;
+    // SAFETY: the thread's own image. Records of the next chunk may be of calls that have begun by now: of the outermost
+    // open one at the earliest.
+    let next = unsafe {
         let outermost = &raw const (*thread.desk).calls[0];
-        if (*outermost).head != 0 {
-            (*thread.chunk).first_ticks = (*outermost).start.min((*thread.chunk).first_ticks);
+        let first = if (*outermost).head == 0 { u64::MAX } else { (*outermost).start };
+        move_on(image, thread.id, first)
+    };
+    match next {
+        Ok(true) => {
+            file::nudge(clock::triple());
+            introduce(thread)
         }
-        if kept {
-            seal(old);
+        Ok(false) => false,
+        Err(errno) => {
+            file::failed(errno);
+            false
         }
     }
-    introduce(thread)
+}
+
+/// Copies the image to its place and begins the next chunk in it. In this order, so that a process that is killed in
+/// between leaves every record once. `Ok(false)`: somebody is writing the image, or recording has stopped.
+///
+/// # Safety
+/// `image` is the thread's own.
+unsafe fn move_on(image: *mut ChunkHeader, thread: u32, first_ticks: u64) -> Result<bool, i32> {
+    if !file::is_open() {
+        return Ok(false);
+    }
+    let Some(_held) = written::hold(image) else { return Ok(false) };
+    let file = OpenFile::again()?;
+    // SAFETY: as the caller says; a header is plain data.
+    unsafe {
+        let mut next = core::mem::MaybeUninit::<ChunkHeader>::zeroed().assume_init();
+        next.kind = chunk::KIND_EVENTS;
+        next.window = (*image).window;
+        start(&mut next, thread);
+        next.first_ticks = next.first_ticks.min(first_ticks);
+        let begun = (*image).magic == chunk::MAGIC;
+        let placed = space::place(&file, &mut next)?;
+        if begun && placed {
+            close(&mut *image);
+            let offset = (*image).offset;
+            file.write(committed_slots(image), offset.saturating_add(chunk::HEADER_BYTES as u64))?;
+            file.write(space::header_bytes(&*image), offset)?;
+        } else if begun {
+            // No place but its own: what it holds makes room.
+            file::discarded(u64::from((*image).events()));
+            next.offset = (*image).offset;
+            file.write(space::header_bytes(&next), next.offset)?;
+        } else if !placed {
+            file::full();
+            return Ok(false);
+        }
+        AtomicU32::from_ptr(&raw mut (*image).magic).store(0, Ordering::Release);
+        core::sync::atomic::fence(Ordering::Release);
+        // The words after the magic first: with it the chunk is there.
+        let magic = core::mem::replace(&mut next.magic, 0);
+        image.write(next);
+        AtomicU32::from_ptr(&raw mut (*image).magic).store(magic, Ordering::Release);
+    }
+    Ok(true)
 }
 
 /// The thread ends: another may go on in its chunk.
 pub fn hand_back(thread: &mut Thread) {
-    let header = thread.chunk;
+    let image = thread.chunk;
     if !thread.has_chunk() {
         return;
     }
     thread.chunk = nowhere();
-    // SAFETY: the thread's own mapped chunk.
-    let end = unsafe { committed(header) }.load(Ordering::Relaxed);
-    if thread.limit.wrapping_sub(end) >= WORTH_HANDING_ON {
-        for place in &SPARE {
-            if place.compare_exchange(core::ptr::null_mut(), header, Ordering::AcqRel, Ordering::Relaxed).is_ok() {
-                return;
-            }
+    // Where there is no room for it, it stays as it is.
+    for place in &SPARE {
+        if place.compare_exchange(core::ptr::null_mut(), image, Ordering::AcqRel, Ordering::Relaxed).is_ok() {
+            return;
         }
     }
-    // SAFETY: nobody else has it.
-    unsafe { seal(header) };
 }
 
 /// In a child after fork: the spare chunks are the parent's.
@@ -143,18 +236,9 @@ pub fn forget() {
     }
 }
 
-fn open_next(thread: &mut Thread) -> bool {
-    let bytes = u64::from(thread.next_bytes).clamp(CHUNK_UNIT, CHUNK_MAX);
-    let Some(header) = open(bytes, chunk::KIND_EVENTS, thread.id) else { return false };
-    thread.next_bytes = bytes.wrapping_mul(2).min(CHUNK_MAX) as u32;
-    adopt(thread, header);
-    true
-}
-
-fn adopt(thread: &mut Thread, header: *mut ChunkHeader) {
-    // SAFETY: a mapped chunk that is now this thread's.
-    thread.limit = unsafe { (*header).bytes };
-    thread.chunk = header;
+fn adopt(thread: &mut Thread, image: *mut ChunkHeader) {
+    thread.limit = WINDOW_BYTES;
+    thread.chunk = image;
 }
 
 /// Writes who the thread is and what time it is at the cursor of a chunk that has room.
@@ -211,6 +295,7 @@ fn put(thread: &mut Thread, slot: Slot) {
         let record = thread.chunk.byte_add(at as usize);
         record.byte_add(8).cast::<[u64; 5]>().write(rest);
         AtomicU64::from_ptr(record.cast()).store(head, Ordering::Release);
+        (*thread.chunk).others = (*thread.chunk).others.wrapping_add(1);
         end.store(next, Ordering::Release);
     }
 }

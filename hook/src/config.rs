@@ -18,15 +18,31 @@ pub struct Config {
     pub ticks_per_second: Option<u64>,
     /// Which clock.
     pub clock: Wanted,
+    /// How the file is written.
+    pub place: Place,
+}
+
+/// How the file is written.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum Place {
+    /// Mapped, but written by system calls where the file system is remote or cannot map.
+    Best,
+    /// Mapped if it can be.
+    Mapped,
+    /// By system calls.
+    Written,
 }
 
 /// Reads the configuration.
 pub fn read() -> Config {
     let mut wanted = false;
     variable(b"UMTUI_OUT", |_| wanted = true);
-    let mut clock = text::Path::<16>::new();
+    let (mut clock, mut place) = (text::Path::<16>::new(), text::Path::<16>::new());
     variable(b"UMTUI_CLOCK", |byte| {
         clock.push(&[byte]);
+    });
+    variable(b"UMTUI_PLACE", |byte| {
+        place.push(&[byte]);
     });
     Config {
         wanted,
@@ -37,6 +53,11 @@ pub fn read() -> Config {
             b"ticks" => Wanted::Ticks,
             b"monotonic" => Wanted::Monotonic,
             _ => Wanted::Best,
+        },
+        place: match place.as_bytes() {
+            b"mapped" => Place::Mapped,
+            b"written" => Place::Written,
+            _ => Place::Best,
         },
     }
 }

@@ -50,7 +50,7 @@ impl Writer {
     fn put(&mut self, head: Head, words: [u64; 5], text: &[u8], tail: [u64; 6]) -> bool {
         let bytes = u32::from(head.extra).wrapping_add(1).wrapping_mul(SLOT_BYTES as u32);
         if self.chunk.is_null() || self.committed.wrapping_add(bytes) > CHUNK_UNIT as u32 {
-            let Some(next) = chunks::open(CHUNK_UNIT, chunk::KIND_DEFINITIONS, sys::thread_id()) else { return false };
+            let Some(next) = chunks::open(chunk::KIND_DEFINITIONS, sys::thread_id()) else { return false };
             if !self.chunk.is_null() {
                 // SAFETY: the lock's holder has it alone.
                 unsafe { chunks::seal(self.chunk) };

@@ -50,7 +50,7 @@ fn find(thread: u32) -> Option<*mut Desk> {
     for page in &PAGES {
         let mut chunk = page.load(Ordering::Acquire);
         if chunk.is_null() {
-            chunk = chunks::open(CHUNK_UNIT, KIND_DESKS, thread)?;
+            chunk = chunks::open(KIND_DESKS, thread)?;
             if let Err(other) = page.compare_exchange(core::ptr::null_mut(), chunk, Ordering::AcqRel, Ordering::Acquire)
             {
                 // Another thread was quicker; ours stays in the file, empty.

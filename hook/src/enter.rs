@@ -95,6 +95,7 @@ fn open(frame: &mut Frame, thread: &mut Thread) {
     let call = thread.open;
     if call >= thread.desk_end {
         thread.deeper = thread.deeper.wrapping_add(1);
+        thread.quick_until = 0;
         frame.open = (&raw const record::DEEPER).cast_mut();
         frame.late_start = clock::now();
         return;

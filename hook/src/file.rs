@@ -1,7 +1,7 @@
 //! The process's trace file: made at the first CUDA call, its header mapped for as long as the process lives.
 //!
 //! No descriptor is kept: programs close all of theirs, ours with them, or get ours again under a number they
-//! believe is their own. Every chunk opens the file anew, by path, and checks that it is still the same.
+//! believe is their own. Whoever needs the file opens it anew, by path, and checks that it is still the same.
 
 use core::ffi::CStr;
 use core::sync::atomic::{AtomicPtr, AtomicU32, AtomicU64, Ordering};
@@ -9,16 +9,12 @@ use umtui_wire::clock::ClockTriple;
 use umtui_wire::header::{self, CHUNK_UNIT, FileHeader, HEADER_BYTES};
 
 use crate::clock::{self, Clock};
-use crate::config::{self, Config};
-use crate::{sys, text};
+use crate::config::{self, Config, Place};
+use crate::{space, sys, text, written};
 
 static HEADER: AtomicPtr<FileHeader> = AtomicPtr::new(core::ptr::null_mut());
 static DEVICE: AtomicU64 = AtomicU64::new(0);
 static INODE: AtomicU64 = AtomicU64::new(0);
-/// End of what is claimed. The header learns of it once the file is as long, so that a process killed in between
-/// leaves no file that looks cut.
-static CLAIMED: AtomicU64 = AtomicU64::new(CHUNK_UNIT);
-static MAX_BYTES: AtomicU64 = AtomicU64::new(u64::MAX);
 
 struct PathCell(core::cell::UnsafeCell<text::Path<2560>>);
 // SAFETY: written only by process::begin, while no other thread records; read afterwards.
@@ -82,9 +78,22 @@ pub fn create(config: &Config, clock: &Clock) -> Result<(), i32> {
 }
 
 fn begin(fd: i32, config: &Config, clock: &Clock, pid: u32, host: &[u8; 64]) -> Result<(), i32> {
-    reserve(fd, 0, CHUNK_UNIT)?;
+    within_limit(0, CHUNK_UNIT)?;
     let (device, inode) = sys::identity(fd).ok_or(libc::EIO)?;
-    let mapped = sys::map(fd, 0, HEADER_BYTES)?.cast::<FileHeader>();
+    let mut mapped = None;
+    if config.place == Place::Mapped || config.place == Place::Best && !sys::is_remote(fd) {
+        let reserved = sys::reserve(fd, 0, CHUNK_UNIT);
+        if sys::failed(reserved) {
+            return Err(reserved.unsigned_abs() as i32);
+        }
+        mapped = sys::map(fd, 0, HEADER_BYTES).ok();
+    }
+    written::begin(mapped.is_none());
+    let mapped = match mapped {
+        Some(mapped) => mapped,
+        None => sys::map_private(HEADER_BYTES)?,
+    };
+    let mapped = mapped.cast::<FileHeader>();
     // SAFETY: a fresh page of zeros that nobody else has.
     let header = unsafe { &mut *mapped };
     header.version = header::VERSION;
@@ -112,78 +121,108 @@ fn begin(fd: i32, config: &Config, clock: &Clock, pid: u32, host: &[u8; 64]) -> 
     header.magic = header::MAGIC;
     DEVICE.store(device, Ordering::Relaxed);
     INODE.store(inode, Ordering::Relaxed);
-    CLAIMED.store(CHUNK_UNIT, Ordering::Relaxed);
-    MAX_BYTES.store(if config.max_bytes == 0 { u64::MAX } else { config.max_bytes }, Ordering::Relaxed);
+    space::begin(config.max_bytes);
     HEADER.store(mapped, Ordering::Release);
+    if written::is_on() {
+        // SAFETY: the header page, which stays.
+        sys::write_at(fd, unsafe { core::slice::from_raw_parts(mapped.cast::<u8>(), HEADER_BYTES) }, 0)?;
+    }
     Ok(())
 }
 
-/// A piece of the file that has been claimed, reserved on disk and mapped.
-pub struct Piece {
-    /// Where it is mapped.
-    pub address: *mut u8,
-    /// Where it lies in the file.
-    pub offset: u64,
-    /// Its number among the pieces.
-    pub sequence: u64,
+/// Whether there is a file, and recording goes on.
+pub fn is_open() -> bool {
+    live!(state, AtomicU32).is_some_and(|state| state.load(Ordering::Relaxed) == header::STATE_RECORDING)
 }
 
-/// Claims the next `bytes` of the file. An error stops recording, and the header says why.
-pub fn claim(bytes: u64) -> Option<Piece> {
-    static SEQUENCE: AtomicU64 = AtomicU64::new(0);
-    let end = live!(end, AtomicU64)?;
-    let state = live!(state, AtomicU32)?;
-    if state.load(Ordering::Relaxed) != header::STATE_RECORDING {
-        return None;
+/// The file is now at least this long.
+pub fn reaches(bytes: u64) {
+    if let Some(end) = live!(end, AtomicU64) {
+        end.fetch_max(bytes, Ordering::AcqRel);
     }
-    let limit = MAX_BYTES.load(Ordering::Relaxed);
-    let claimed = CLAIMED
-        .fetch_update(Ordering::AcqRel, Ordering::Relaxed, |end| end.checked_add(bytes).filter(|&end| end <= limit));
-    let Ok(offset) = claimed else {
-        let _ =
-            state.compare_exchange(header::STATE_RECORDING, header::STATE_FULL, Ordering::Relaxed, Ordering::Relaxed);
-        return None;
-    };
-    match map(offset, bytes) {
-        Ok(address) => {
-            end.fetch_max(offset.saturating_add(bytes), Ordering::AcqRel);
-            Some(Piece { address, offset, sequence: SEQUENCE.fetch_add(1, Ordering::Relaxed) })
+}
+
+/// There is no room for another thread. Those that have a chunk go on; without any, recording stops.
+pub fn full() {
+    if !space::is_begun() {
+        stop(header::STATE_FULL);
+    }
+}
+
+/// Recording stops because of an error.
+pub fn failed(errno: i32) {
+    if let Some(reason) = live!(reason, AtomicU32) {
+        reason.store(errno as u32, Ordering::Relaxed);
+    }
+    stop(header::STATE_FAILED);
+}
+
+fn stop(state: u32) {
+    if let Some(live) = live!(state, AtomicU32) {
+        let _ = live.compare_exchange(header::STATE_RECORDING, state, Ordering::Release, Ordering::Relaxed);
+    }
+}
+
+/// Counts events that have made room for newer ones.
+pub fn discarded(events: u64) {
+    if let Some(discarded) = live!(discarded, AtomicU64) {
+        discarded.fetch_add(events, Ordering::Relaxed);
+    }
+}
+
+/// The file, opened anew.
+pub struct OpenFile(i32);
+
+impl OpenFile {
+    /// Opens it by its path, if it is still the same.
+    ///
+    /// # Errors
+    /// The errno; `ESTALE` for another file.
+    pub fn again() -> Result<Self, i32> {
+        let path = path().ok_or(libc::ENOENT)?;
+        let fd = sys::open(path, libc::O_RDWR | libc::O_NOFOLLOW, 0);
+        if sys::failed(fd) {
+            return Err(fd.unsigned_abs() as i32);
         }
-        Err(errno) => {
-            if let Some(reason) = live!(reason, AtomicU32) {
-                reason.store(errno as u32, Ordering::Relaxed);
-            }
-            state.store(header::STATE_FAILED, Ordering::Release);
-            None
-        }
+        let file = Self(fd as i32);
+        let same = sys::identity(file.0) == Some((DEVICE.load(Ordering::Relaxed), INODE.load(Ordering::Relaxed)));
+        if same { Ok(file) } else { Err(libc::ESTALE) }
+    }
+
+    /// Its descriptor.
+    pub fn descriptor(&self) -> i32 {
+        self.0
+    }
+
+    /// Reserves a part of it on disk, growing it.
+    ///
+    /// # Errors
+    /// The errno.
+    pub fn reserve(&self, offset: u64, bytes: u64) -> Result<(), i32> {
+        within_limit(offset, bytes)?;
+        let reserved = sys::reserve(self.0, offset, bytes);
+        if sys::failed(reserved) { Err(reserved.unsigned_abs() as i32) } else { Ok(()) }
+    }
+
+    /// Writes all of `bytes` at an offset.
+    ///
+    /// # Errors
+    /// The errno.
+    pub fn write(&self, bytes: &[u8], offset: u64) -> Result<(), i32> {
+        within_limit(offset, bytes.len() as u64)?;
+        sys::write_at(self.0, bytes, offset)
     }
 }
 
-fn map(offset: u64, bytes: u64) -> Result<*mut u8, i32> {
-    let path = path().ok_or(libc::ENOENT)?;
-    let fd = sys::open(path, libc::O_RDWR | libc::O_NOFOLLOW, 0);
-    if sys::failed(fd) {
-        return Err(fd.unsigned_abs() as i32);
+impl Drop for OpenFile {
+    fn drop(&mut self) {
+        sys::close(self.0);
     }
-    let fd = fd as i32;
-    let same = sys::identity(fd) == Some((DEVICE.load(Ordering::Relaxed), INODE.load(Ordering::Relaxed)));
-    let outcome = if same {
-        reserve(fd, offset, bytes).and_then(|()| sys::map(fd, offset, bytes as usize))
-    } else {
-        Err(libc::ESTALE)
-    };
-    sys::close(fd);
-    outcome
 }
 
-/// Reserves a part of the file, unless growing it so far would send SIGXFSZ; programs may lower that limit at any
-/// time.
-fn reserve(fd: i32, offset: u64, bytes: u64) -> Result<(), i32> {
-    if sys::file_size_limit() < offset.saturating_add(bytes) {
-        return Err(libc::EFBIG);
-    }
-    let reserved = sys::reserve(fd, offset, bytes);
-    if sys::failed(reserved) { Err(reserved.unsigned_abs() as i32) } else { Ok(()) }
+/// Growing a file beyond this limit would send SIGXFSZ; programs may lower it at any time.
+fn within_limit(offset: u64, bytes: u64) -> Result<(), i32> {
+    if sys::file_size_limit() < offset.saturating_add(bytes) { Err(libc::EFBIG) } else { Ok(()) }
 }
 
 /// Counts calls that no chunk could count.
@@ -205,6 +244,7 @@ pub fn nudge(now: ClockTriple) {
     // SAFETY: the header stays mapped; the odd sequence keeps other writers out and readers away.
     unsafe { (&raw mut (*header).last).write_volatile(now) };
     sequence.store(before.wrapping_add(2), Ordering::Release);
+    written::flush(header);
     if let Some(path) = path() {
         sys::touch(path);
     }

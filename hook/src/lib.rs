@@ -35,9 +35,11 @@ mod process;
 mod record;
 mod sites;
 mod slots;
+mod space;
 mod sys;
 mod text;
 mod thread;
+mod written;
 
 #[cfg(panic = "abort")]
 #[panic_handler]

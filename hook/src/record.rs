@@ -13,8 +13,8 @@ use crate::{chunks, clock, definitions, file, kernels, procaddress, process, slo
 /// Bytes of the longest record, and of what may come before it: clock reading, thread's name.
 const LONGEST: usize = 16 * SLOT_BYTES;
 
-/// Called by the trampoline when the real function has returned. Only the usual case is here: nothing is to be
-/// done but to write a record that fits the chunk.
+/// Called by the trampoline when the real function has returned and the trampoline itself does not know how its
+/// arguments are read. Only the usual case is here: nothing is to be done but to write a record that fits the chunk.
 ///
 /// # Safety
 /// `frame` is the trampoline's frame of this call, `thread` the calling thread's state.
@@ -38,7 +38,7 @@ pub unsafe extern "C" fn leave(frame: &mut Frame, end: u64, thread: &mut Thread)
         let next = at.wrapping_add(slot.record_bytes.load(Ordering::Relaxed));
         let start = (*open).start;
         let duration = end.wrapping_sub(start);
-        if next > thread.limit || duration >> 32 != 0 {
+        if next > thread.limit {
             thread.quick_until = until;
             return leave_slowly(frame, end, thread);
         }
@@ -83,6 +83,7 @@ unsafe fn arguments(frame: &Frame, thread: &mut Thread, record: *mut u8, next: u
         for op in (*frame.slot).ops() {
             argument(frame, op, lowest, record);
         }
+        (*thread.chunk).others = (*thread.chunk).others.wrapping_add(u32::from((*frame.slot).extra()));
         publish(frame, thread, record, next, until);
     }
 }
@@ -133,9 +134,8 @@ unsafe fn leave_slowly(frame: &mut Frame, ticks: u64, thread: &mut Thread) {
     close(frame, thread);
 }
 
-/// Stands in for the place of a call on a desk that is full. Its start makes every duration too long for the quick
-/// way, which so need not ask.
-pub static DEEPER: OpenCall = OpenCall { head: 0, start: 1 << 63, site: 0, registers: [0; 3], frame: 0, depth: 0 };
+/// Stands in for the place of a call on a desk that is full. While there are such calls, none ends the quick way.
+pub static DEEPER: OpenCall = OpenCall { head: 0, start: 0, site: 0, registers: [0; 3], frame: 0, depth: 0 };
 
 fn is_deeper(open: *const OpenCall) -> bool {
     core::ptr::eq(open, &raw const DEEPER)
@@ -162,12 +162,15 @@ impl Opened {
 fn close(frame: &Frame, thread: &mut Thread) {
     if is_deeper(frame.open) {
         thread.deeper = thread.deeper.saturating_sub(1);
-        return;
+    } else {
+        // SAFETY: the thread's desk is mapped.
+        unsafe { AtomicU64::from_ptr(&raw mut (*frame.open).head) }.store(0, Ordering::Release);
+        thread.open = frame.open;
+        thread.deeper = 0;
     }
-    // SAFETY: the thread's desk is mapped.
-    unsafe { AtomicU64::from_ptr(&raw mut (*frame.open).head) }.store(0, Ordering::Release);
-    thread.open = frame.open;
-    thread.deeper = 0;
+    if thread.busy == 0 && thread.quick_until != BUSY {
+        thread.go_on();
+    }
 }
 
 /// Runs `write` while nobody else may write into the thread's chunk; `None` if somebody is.
@@ -248,6 +251,7 @@ unsafe fn commit(thread: &mut Thread, record: *mut u8, head: Head) {
     // SAFETY: as the caller says.
     unsafe {
         AtomicU64::from_ptr(record.cast()).store(head.word(), Ordering::Release);
+        (*thread.chunk).others = (*thread.chunk).others.wrapping_add(u32::from(head.extra));
         let committed = chunks::committed(thread.chunk);
         let end = committed.load(Ordering::Relaxed).wrapping_add(slots.wrapping_mul(SLOT_BYTES as u32));
         committed.store(end, Ordering::Release);
@@ -320,6 +324,11 @@ unsafe fn text(access: Access, word: u64, succeeded: bool) -> u32 {
 /// Counts a call that could not be recorded.
 #[cold]
 pub fn lost(thread: &mut Thread) {
+    if thread.busy != 0 {
+        // The chunk may be about to change.
+        thread.lost_meanwhile = thread.lost_meanwhile.wrapping_add(1);
+        return;
+    }
     if !thread.has_chunk() {
         file::lost(1);
         return;

@@ -1,24 +1,24 @@
 //! Call sites that have been seen: the trampoline's cache, so that the work for a new site is done once.
 //!
-//! An entry is the site with the epoch above it. The epoch grows whenever the set of loaded objects may have
-//! changed; every site is then looked at anew, since another object may lie at its address.
+//! The epoch grows whenever the set of loaded objects may have changed, and the cache is emptied: every site is
+//! then looked at anew, since another object may lie at its address.
 
-use core::sync::atomic::{AtomicU64, Ordering};
+use core::sync::atomic::{AtomicU32, AtomicU64, AtomicUsize, Ordering};
 use umtui_wire::record::SITE_MASK;
 
-/// Spreads the sites over the cache; the product's bits from [`SHIFT`] on choose the entry.
-pub const MULTIPLIER: i32 = 0x61c8_8647;
-/// See [`MULTIPLIER`].
-pub const SHIFT: u32 = 20;
-/// Entries less one.
-pub const MASK: usize = 4095;
+use crate::{arch, text};
 
 const EPOCH_STEP: u64 = 1 << 48;
 
 /// The epoch, in the upper 16 bits.
-pub static EPOCH: AtomicU64 = AtomicU64::new(0);
-/// The cache.
-pub static SEEN: [AtomicU64; MASK + 1] = [const { AtomicU64::new(0) }; MASK + 1];
+static EPOCH: AtomicU64 = AtomicU64::new(0);
+/// The cache: each site lies where [`arch::site_place`] puts it, which the trampoline computes too. Large, so that two
+/// sites of a program seldom share a place: they would push each other out at every call. Its pages are only used where
+/// sites fall.
+pub static SEEN: [AtomicU64; arch::SITE_PLACES] = [const { AtomicU64::new(0) }; arch::SITE_PLACES];
+/// Places that may be in use, so that not all need be emptied; more than fit here mean all.
+static USED: [AtomicU32; 4096] = [const { AtomicU32::new(0) }; 4096];
+static USED_COUNT: AtomicUsize = AtomicUsize::new(0);
 
 /// Sites whose object needs another library than the exported names lead to: the site, and above it the slot of
 /// the pool that serves it. Emptied when the epoch has changed.
@@ -26,7 +26,7 @@ static SERVED: [AtomicU64; 1024] = [const { AtomicU64::new(0) }; 1024];
 static SERVED_EPOCH: AtomicU64 = AtomicU64::new(0);
 
 fn served_entry(site: u64) -> Option<&'static AtomicU64> {
-    SERVED.get((site.wrapping_mul(MULTIPLIER as u64) >> SHIFT) as usize & SERVED.len().wrapping_sub(1))
+    SERVED.get(text::mix(site) as usize & SERVED.len().wrapping_sub(1))
 }
 
 /// The slot of the pool that serves a site, and the slot of the name it serves it for.
@@ -52,7 +52,17 @@ pub fn serve(site: u64, slot: usize, as_of: u64) {
 
 /// The set of loaded objects may have changed.
 pub fn objects_changed() {
-    EPOCH.fetch_add(EPOCH_STEP, Ordering::AcqRel);
+    EPOCH.fetch_add(EPOCH_STEP, Ordering::SeqCst);
+    let count = USED_COUNT.swap(0, Ordering::SeqCst);
+    if count > USED.len() {
+        SEEN.iter().for_each(|place| place.store(0, Ordering::Relaxed));
+        return;
+    }
+    for used in USED.iter().take(count) {
+        if let Some(place) = SEEN.get(used.load(Ordering::Relaxed) as usize) {
+            place.store(0, Ordering::Relaxed);
+        }
+    }
 }
 
 /// The epoch now.
@@ -61,9 +71,18 @@ pub fn epoch() -> u64 {
 }
 
 /// Remembers a site as of an epoch.
-pub fn remember(site: u64, epoch: u64) {
-    let index = (site.wrapping_mul(MULTIPLIER as u64) >> SHIFT) as usize & MASK;
-    if let Some(entry) = SEEN.get(index) {
-        entry.store(site | epoch, Ordering::Release);
+pub fn remember(site: u64, as_of: u64) {
+    let index = arch::site_place(site);
+    let Some(place) = SEEN.get(index) else { return };
+    if place.swap(site, Ordering::SeqCst) == 0 {
+        let used = USED_COUNT.fetch_add(1, Ordering::SeqCst);
+        if let Some(used) = USED.get(used) {
+            used.store(index as u32, Ordering::SeqCst);
+        }
+    }
+    // Whoever changes the epoch from here on sees the site in the cache. One who has done so just now may not, nor one
+    // who has read the count and not yet the place: both have changed the epoch.
+    if EPOCH.load(Ordering::SeqCst) != as_of {
+        place.store(0, Ordering::SeqCst);
     }
 }

@@ -18,8 +18,8 @@ pub const POOL: usize = 6144;
 pub struct Slot {
     /// The real function; zero until it is known.
     pub real: AtomicUsize,
-    /// Address of the first [`Op`].
-    ops: AtomicUsize,
+    /// What the trampoline jumps to when it has returned, see [`arch::leave_of`].
+    pub leave: AtomicUsize,
     /// Lower half of the head of its record: kind, extra slots, api id.
     pub head: AtomicU32,
     /// Bytes of its record, or [`NEVER_QUICK`].
@@ -28,9 +28,7 @@ pub struct Slot {
     pub stack_bytes: AtomicU16,
     /// The recording in whose file the function is described; its low bits.
     described: AtomicU16,
-    /// Ops.
-    ops_count: AtomicU8,
-    /// `ACTION_*`, `RETURNS_OTHER` and `HAS_TEXT`.
+    /// `ACTION_*`, `RETURNS_OTHER`, `HAS_TEXT` and [`CONTROLS_RECORDING`].
     pub flags: AtomicU8,
     /// Nonzero: the signature is unknown, the call can only be counted.
     pub unknown: AtomicU8,
@@ -101,6 +99,8 @@ pub const ACTION_LAUNCH_EX: u8 = 8;
 pub const ACTION_UNLOAD: u8 = 16;
 /// Some argument is a string.
 pub const HAS_TEXT: u8 = 32;
+/// The call begins or ends the recording, if it was asked to.
+pub const CONTROLS_RECORDING: u8 = 64;
 /// Any of the actions after the call.
 pub const ACTIONS: u8 = ACTION_PROC_ADDRESS | ACTION_LAUNCH | ACTION_LAUNCH_EX | ACTION_UNLOAD;
 
@@ -108,12 +108,11 @@ impl Slot {
     const fn new() -> Self {
         Self {
             real: AtomicUsize::new(0),
-            ops: AtomicUsize::new(align_of::<Op>()),
+            leave: AtomicUsize::new(0),
             head: AtomicU32::new(0),
             record_bytes: AtomicU32::new(NEVER_QUICK),
             stack_bytes: AtomicU16::new(0),
             described: AtomicU16::new(0),
-            ops_count: AtomicU8::new(0),
             flags: AtomicU8::new(0),
             unknown: AtomicU8::new(0),
             shape: AtomicU8::new(shape::OTHER),
@@ -137,17 +136,13 @@ impl Slot {
 
     /// How the arguments are read.
     pub fn ops(&self) -> &'static [Op] {
-        let first = self.ops.load(Ordering::Relaxed) as *const Op;
-        let count = usize::from(self.ops_count.load(Ordering::Relaxed));
-        // SAFETY: both come from one static slice, set before `real` made the slot usable.
-        unsafe { core::slice::from_raw_parts(first, count) }
+        FUNCTIONS.get(usize::from(self.api())).map_or(&[], |function| function.ops)
     }
 
     /// Makes the slot stand for a function of the table.
     fn describe(&self, api: u16) {
         let Some(function) = FUNCTIONS.get(usize::from(api)) else { return };
-        self.ops.store(function.ops.as_ptr() as usize, Ordering::Relaxed);
-        self.ops_count.store(function.ops.len().min(255) as u8, Ordering::Relaxed);
+        self.leave.store(arch::leave_of(shape::OTHER), Ordering::Relaxed);
         self.stack_bytes.store(if function.known { function.stack_bytes } else { UNKNOWN_STACK }, Ordering::Relaxed);
         self.unknown.store(u8::from(!function.known), Ordering::Relaxed);
         let returns = if function.returns == Returns::Other { RETURNS_OTHER } else { 0 };
@@ -207,6 +202,7 @@ fn pooled(real: usize, api: u16) -> Option<usize> {
             if api < API_DYNAMIC {
                 slot.describe(api);
             } else {
+                slot.leave.store(arch::leave_of(shape::OTHER), Ordering::Relaxed);
                 slot.unknown.store(1, Ordering::Relaxed);
                 slot.stack_bytes.store(UNKNOWN_STACK, Ordering::Relaxed);
                 slot.set_head(0, api);
@@ -253,6 +249,7 @@ pub fn define_once(slot: &Slot) {
     } else if slot.flags.load(Ordering::Relaxed) == 0 && slot.unknown.load(Ordering::Relaxed) == 0 {
         let bytes = u32::from(slot.extra()).wrapping_add(1).wrapping_mul(SLOT_BYTES as u32);
         slot.record_bytes.store(bytes, Ordering::Release);
+        slot.leave.store(arch::leave_of(slot.shape.load(Ordering::Relaxed)), Ordering::Release);
     }
 }
 

@@ -93,6 +93,63 @@ pub fn map(fd: i32, offset: u64, bytes: usize) -> Result<*mut u8, i32> {
     if failed(outcome) { Err(outcome.unsigned_abs() as i32) } else { Ok(outcome as *mut u8) }
 }
 
+/// Private memory, zeros.
+pub fn map_private(bytes: usize) -> Result<*mut u8, i32> {
+    let protection = libc::PROT_READ | libc::PROT_WRITE;
+    let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS;
+    // SAFETY: the kernel chooses the address; nothing that is mapped is touched.
+    let outcome = unsafe { call(libc::SYS_mmap, [0, bytes, protection as usize, flags as usize, usize::MAX, 0]) };
+    if failed(outcome) { Err(outcome.unsigned_abs() as i32) } else { Ok(outcome as *mut u8) }
+}
+
+/// Writes all bytes at an offset of a file.
+pub fn write_at(fd: i32, bytes: &[u8], offset: u64) -> Result<(), i32> {
+    let mut done = 0usize;
+    while let Some(rest) = bytes.get(done..).filter(|rest| !rest.is_empty()) {
+        let at = offset.saturating_add(done as u64) as usize;
+        // SAFETY: the bytes are ours for their length.
+        let outcome = unsafe { call(libc::SYS_pwrite64, [fd as usize, rest.as_ptr() as usize, rest.len(), at, 0, 0]) };
+        match errno(outcome) {
+            Some(libc::EINTR) => {}
+            Some(errno) => return Err(errno),
+            None if outcome == 0 => return Err(libc::ENOSPC),
+            None => done = done.saturating_add(outcome as usize),
+        }
+    }
+    Ok(())
+}
+
+/// Kinds of file systems, as statfs(2) tells them, whose files are not to be mapped for sharing: a server that is full
+/// or gone would end the program with SIGBUS. NFS, Lustre, FUSE, SMB and its second version, CIFS, 9P, AFS, Ceph, GPFS,
+/// BeeGFS, PanFS, OrangeFS, Coda, OCFS2, GFS2.
+const REMOTE: [u32; 16] = [
+    0x6969,
+    0x0bd0_0bd0,
+    0x6573_5546,
+    0x517b,
+    0xfe53_4d42,
+    0xff53_4d42,
+    0x0102_1997,
+    0x5346_414f,
+    0x00c3_6400,
+    0x4750_4653,
+    0x1983_0326,
+    0xaad7_aaea,
+    0x2003_0528,
+    0x7375_7245,
+    0x7461_636f,
+    0x0116_1970,
+];
+
+/// Whether an open file lies on such a file system.
+pub fn is_remote(fd: i32) -> bool {
+    let mut status = core::mem::MaybeUninit::<libc::statfs>::zeroed();
+    // SAFETY: the kernel fills the structure.
+    let outcome = unsafe { call(libc::SYS_fstatfs, [fd as usize, status.as_mut_ptr() as usize, 0, 0, 0, 0]) };
+    // SAFETY: it was zeroed before.
+    !failed(outcome) && REMOTE.contains(&(unsafe { status.assume_init() }.f_type as u32))
+}
+
 /// Unmaps what [`map`] mapped.
 ///
 /// # Safety
@@ -313,6 +370,13 @@ impl TryLock {
             }
         }
         None
+    }
+
+    /// Tries once.
+    pub fn try_at_once(&self) -> Option<Held<'_>> {
+        use core::sync::atomic::Ordering;
+        let me = crate::arch::thread() as usize;
+        self.0.compare_exchange(0, me, Ordering::Acquire, Ordering::Relaxed).ok().map(|_| Held(self))
     }
 
     /// Opens it whoever holds it.

@@ -20,7 +20,7 @@ pub struct Thread {
     /// Ticks up to which a call may be recorded the quick way. [`BUSY`] while a record is being written the
     /// quick way; zero while the slow way is at it, or where ticks are not the clock.
     pub quick_until: u64,
-    /// Bytes of the chunk.
+    /// Where the room for records in the chunk ends, bytes from its beginning.
     pub limit: u32,
     /// Open calls for which the desk had no place.
     pub deeper: u32,
@@ -35,8 +35,8 @@ pub struct Thread {
     pub entering: u32,
     /// Thread id.
     pub id: u32,
-    /// Bytes of the next chunk.
-    pub next_bytes: u32,
+    /// Calls of signal handlers that were lost while the chunk was busy, to be counted in it.
+    pub lost_meanwhile: u32,
     /// Name as last recorded.
     pub name: [u8; 16],
 }
@@ -73,10 +73,23 @@ impl Thread {
         on_desk.wrapping_add(self.deeper as usize).min(255) as u8
     }
 
-    /// Its chunk may be written to again, the quick way too if that can be.
+    /// Its chunk may be written to again, the quick way too if that can be: up to the next clock reading, and as long
+    /// as the duration of no open call outgrows 32 bits.
     pub fn go_on(&mut self) {
-        self.quick_until = if clock::by_ticks() && self.has_chunk() { self.clock_due } else { 0 };
+        let quick = clock::by_ticks() && self.has_chunk() && self.deeper == 0;
+        self.quick_until = if quick { self.clock_due.min(self.longest_quick()) } else { 0 };
         self.busy = 0;
+        while self.lost_meanwhile > 0 {
+            self.lost_meanwhile = self.lost_meanwhile.wrapping_sub(1);
+            record::lost(self);
+        }
+    }
+
+    /// When the outermost open call has lasted as long as 32 bits can say, ticks.
+    fn longest_quick(&self) -> u64 {
+        // SAFETY: the thread's desk is mapped.
+        let OpenCall { head, start, .. } = unsafe { (&raw const (*self.desk).calls).cast::<OpenCall>().read() };
+        if head == 0 { u64::MAX } else { start.saturating_add(u64::from(u32::MAX)) }
     }
 
     /// Whether it has a chunk of the file, not the stand-in for one.

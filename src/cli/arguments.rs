@@ -38,7 +38,7 @@ pub enum Command {
     /// Run a workload on the bundled stand-in CUDA, no GPU needed
     Demo(Demo),
     /// Say what can be seen on this machine, and why something cannot
-    Doctor,
+    Doctor(Doctor),
     /// Print the variables that make a program record itself, for job scripts and containers
     Env(Env),
     /// Look up the names of call sites and keep them beside the recording
@@ -55,9 +55,9 @@ pub struct Recording {
     /// Folder for the recording; must be new or empty. With record also a FIFO, or - for stdout
     #[arg(short, long, value_name = "PATH")]
     pub output: Option<PathBuf>,
-    /// Stop recording a process when its file reaches this size (K, M, G; 0 for no cap) [default: 4G, or 256M on the
-    /// way into a FIFO or to stdout]
-    #[arg(long, value_name = "SIZE", value_parser = size)]
+    /// Keep each process's file at this size: the newest events stay (K, M, G; at least 1M; 0 for no cap) [default: 4G,
+    /// or 256M on the way into a FIFO or to stdout]
+    #[arg(long, value_name = "SIZE", value_parser = cap)]
     pub max_size: Option<u64>,
 }
 
@@ -231,14 +231,25 @@ pub struct Demo {
     pub arguments: Vec<OsString>,
 }
 
+/// `umtui doctor`.
+#[derive(Args, Debug)]
+pub struct Doctor {
+    /// Say which functions of a libcudart or libcuda are traced, and how: a path, or a name such as libcuda.so.1
+    #[arg(long, value_name = "LIB")]
+    pub coverage: Option<PathBuf>,
+    /// How to print it
+    #[arg(long, value_enum, default_value = "text", requires = "coverage")]
+    pub format: ReportFormat,
+}
+
 /// `umtui env`.
 #[derive(Args, Debug)]
 pub struct Env {
     /// Folder for the recording; made if need be
     #[arg(short, long, value_name = "PATH", required = true)]
     pub output: PathBuf,
-    /// Stop recording a process when its file reaches this size (K, M, G; 0 for no cap)
-    #[arg(long, value_name = "SIZE", default_value = "4G", value_parser = size)]
+    /// Keep each process's file at this size: the newest events stay (K, M, G; at least 1M; 0 for no cap)
+    #[arg(long, value_name = "SIZE", default_value = "4G", value_parser = cap)]
     pub max_size: u64,
 }
 
@@ -256,6 +267,17 @@ pub struct Completions {
     /// The shell
     #[arg(value_name = "SHELL")]
     pub shell: clap_complete::Shell,
+}
+
+/// Least cap on a file: a few threads have room.
+const LEAST_CAP: u64 = 1 << 20;
+
+/// A cap on a file's size.
+fn cap(text: &str) -> Result<u64, String> {
+    match size(text)? {
+        bytes @ 1..LEAST_CAP => Err(format!("{bytes} bytes hold no recording; at least 1M, or 0 for no cap")),
+        bytes => Ok(bytes),
+    }
 }
 
 /// Bytes, with K, M, G, T for powers of 1024.

@@ -1,9 +1,11 @@
 //! `umtui doctor`: what can be seen on this machine, and why something cannot.
 
 use std::fs;
-use std::path::Path;
+use std::path::PathBuf;
 use std::process::Command;
 
+use super::arguments::Doctor;
+use super::coverage;
 use crate::launch;
 
 /// A finding: fine, worth knowing, or in the way.
@@ -13,11 +15,14 @@ enum Verdict {
     Bad,
 }
 
-/// Prints one line for each thing that recording depends on.
+/// Prints one line for each thing that recording depends on, or how a library's functions are traced.
 ///
 /// # Errors
-/// None: what cannot be found out is said.
-pub fn run() -> anyhow::Result<u8> {
+/// If the library whose coverage is asked for cannot be read or is not CUDA's; else what cannot be found out is said.
+pub fn run(arguments: &Doctor) -> anyhow::Result<u8> {
+    if let Some(library) = &arguments.coverage {
+        return coverage::run(library, arguments.format);
+    }
     let mut bad = false;
     for (verdict, subject, detail) in [hook(), loads(), clock(), driver(), gpu(), runtime(), cupti()] {
         let mark = match verdict {
@@ -101,18 +106,23 @@ fn cupti() -> (Verdict, &'static str, String) {
     (Verdict::Note, "CUPTI", format!("{what}; {note}"))
 }
 
-/// Libraries of this name in the toolkit's and the system's folders.
-fn libraries(name: &str) -> Vec<String> {
-    let mut folders = vec!["/usr/lib/x86_64-linux-gnu".to_owned(), "/usr/lib64".to_owned()];
-    if let Ok(home) = std::env::var("CUDA_HOME") {
-        folders.push(format!("{home}/lib64"));
-        folders.push(format!("{home}/extras/CUPTI/lib64"));
+/// Libraries whose file names begin so, in the toolkit's and the system's folders.
+pub fn libraries(name: &str) -> Vec<String> {
+    let mut folders: Vec<PathBuf> = std::env::var_os("LD_LIBRARY_PATH")
+        .iter()
+        .flat_map(std::env::split_paths)
+        .filter(|folder| !folder.as_os_str().is_empty())
+        .collect();
+    folders.extend(["/usr/lib/x86_64-linux-gnu".into(), "/usr/lib64".into()]);
+    if let Some(home) = std::env::var_os("CUDA_HOME").map(PathBuf::from) {
+        folders.push(home.join("lib64"));
+        folders.push(home.join("extras/CUPTI/lib64"));
     }
-    folders.push("/usr/local/cuda/lib64".to_owned());
-    folders.push("/usr/local/cuda/extras/CUPTI/lib64".to_owned());
+    folders.push("/usr/local/cuda/lib64".into());
+    folders.push("/usr/local/cuda/extras/CUPTI/lib64".into());
     let mut found: Vec<String> = folders
         .iter()
-        .filter_map(|folder| fs::read_dir(Path::new(folder)).ok())
+        .filter_map(|folder| fs::read_dir(folder).ok())
         .flatten()
         .flatten()
         .filter_map(|entry| {

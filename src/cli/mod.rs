@@ -3,6 +3,7 @@
 mod arguments;
 mod child;
 mod completions;
+mod coverage;
 mod demo;
 mod doctor;
 mod env;
@@ -49,7 +50,7 @@ fn dispatch(arguments: Arguments) -> anyhow::Result<u8> {
         Command::Export(arguments) => export::run(&arguments),
         Command::Stream(arguments) => stream::run(&arguments),
         Command::Demo(arguments) => demo::run(&arguments),
-        Command::Doctor => doctor::run(),
+        Command::Doctor(arguments) => doctor::run(&arguments),
         Command::Env(arguments) => env::run(&arguments),
         Command::Symbolize(arguments) => symbolize::run(&arguments),
         Command::Completions(arguments) => completions::run(&arguments),

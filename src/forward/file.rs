@@ -8,7 +8,7 @@ use std::collections::{BTreeMap, BTreeSet, BinaryHeap};
 use std::cmp::Reverse;
 use std::io;
 use std::path::{Path, PathBuf};
-use std::time::{Duration, Instant};
+use std::sync::Arc;
 use umtui_wire::chunk::{ChunkHeader, DESK_BYTES, DESKS_AT, Desk, HEADER_BYTES, KIND_DEFINITIONS, KIND_DESKS, KIND_EVENTS, OpenCall};
 use umtui_wire::frame::{
     self, DEFINITION_SLOTS, DefinitionsPart, DeskPart, DesksPart, EVENT_SLOTS, EndPart, PAGE_PARTS, PagePart, PassPart,
@@ -21,6 +21,7 @@ use zerocopy::{FromBytes, IntoBytes};
 use super::chunk::Chunk;
 use super::frames::{Counts, Frame, Sink, Stop};
 use crate::parse::native::piece::{bytes_of, header_at};
+use crate::parse::native::window::Windowed;
 use crate::source::FileBytes;
 use crate::trace::Bytes;
 
@@ -32,12 +33,12 @@ const PASS: u32 = (4 << 20) / SLOT_BYTES as u32;
 const STEPS: usize = 65_536;
 /// Places without a chunk that are looked at again.
 const HOLES: usize = 512;
-/// Time between two looks for chunks in places where others lay before.
-const REUSE: Duration = Duration::from_millis(100);
+/// Places without news after which no more are used again: threads may be a little apart.
+const APART: u64 = 256;
 
 /// A file that is followed.
 pub struct Followed {
-    bytes: FileBytes,
+    bytes: Windowed,
     path: PathBuf,
     /// Its first page, as it was read last.
     pub header: Box<FileHeader>,
@@ -49,9 +50,12 @@ pub struct Followed {
     vanished: u64,
     /// Events overwritten at the last pass.
     discarded: u64,
+    /// Events overwritten before we came: readers are told by the first page, as readers of the file are.
+    known_discarded: u64,
     /// Events whose records are longer than a frame.
     oversized: u64,
-    looked: Option<Instant>,
+    /// Where the next place may be that is used again.
+    round: u64,
     /// The reader has the first page and the definitions.
     pub greeted: bool,
     desks: Option<Vec<(u32, Vec<OpenCall>)>>,
@@ -59,6 +63,7 @@ pub struct Followed {
     told: Option<PassPart>,
     /// Losses of the first page that a frame has told of.
     told_lost: u64,
+    told_dropped: u64,
     /// Its process was seen to be gone before the last pass began.
     pub gone: Option<bool>,
 }
@@ -79,14 +84,16 @@ struct Moment {
 }
 
 impl Followed {
-    /// Begins to follow a file; `None` if it is no recording, or not one yet.
+    /// Begins to follow a file; `None` if it is no recording, or not one yet. `ours`: nobody else is to read it, so what
+    /// is overwritten in it is lost.
     ///
     /// # Errors
     /// When it cannot be read.
-    pub fn open(path: &Path) -> io::Result<Option<Self>> {
-        let bytes = FileBytes::open(path)?;
+    pub fn open(path: &Path, ours: bool) -> io::Result<Option<Self>> {
+        let bytes = Windowed::new(Arc::new(FileBytes::open(path)?));
         let Some(page) = page(&bytes)? else { return Ok(None) };
         let counts = Counts { file: identity(&page), ..Counts::default() };
+        let known_discarded = if ours { 0 } else { page.discarded };
         Ok(Some(Self {
             bytes,
             path: path.to_owned(),
@@ -96,14 +103,16 @@ impl Followed {
             holes: BTreeSet::new(),
             counts,
             vanished: 0,
-            discarded: 0,
+            discarded: known_discarded,
+            known_discarded,
             oversized: 0,
-            looked: None,
+            round: CHUNK_UNIT,
             greeted: false,
             desks: None,
             moment: 0,
             told: None,
             told_lost: 0,
+            told_dropped: 0,
             gone: None,
         }))
     }
@@ -236,35 +245,35 @@ impl Followed {
         self.chunks.insert(at, Chunk::new(header));
     }
 
-    /// A file of limited length uses the places of its oldest chunks again.
+    /// A file with a cap uses the places of its oldest chunks again, in the order of the file.
     fn look_for_reused(&mut self) -> io::Result<()> {
-        let now = Instant::now();
-        let fresh = discarded(&self.header);
-        let calm = self.looked.is_some_and(|then| now.saturating_duration_since(then) < REUSE);
-        // A chunk without events is overwritten without being counted.
-        let may = self.header.max_bytes > 0 && self.header.end >= self.header.max_bytes / 2 && !calm;
-        if fresh == self.discarded && !may {
-            return Ok(());
-        }
-        self.looked = Some(now);
-        let mut at = CHUNK_UNIT;
-        while at < self.next {
-            let (header, _) = self.header_at(at)?;
-            let length = header.map_or(CHUNK_UNIT, |header| u64::from(header.bytes));
-            let known = self.chunks.get(&at).map(|chunk| header.is_some_and(|header| chunk.is(&header)));
-            match (header, known) {
-                (_, Some(true)) => {}
-                (Some(header), _) => {
+        let fresh = self.header.discarded;
+        if fresh != self.discarded {
+            let places = (self.next / CHUNK_UNIT).saturating_sub(1);
+            let (mut quiet, mut at) = (0, self.round);
+            while quiet < APART.min(places) {
+                at = if at < self.next { at.max(CHUNK_UNIT) } else { CHUNK_UNIT };
+                let (header, _) = self.header_at(at)?;
+                let same = self.chunks.get(&at).map(|chunk| header.is_some_and(|header| chunk.is(&header)));
+                let next = at.saturating_add(header.map_or(CHUNK_UNIT, |header| u64::from(header.bytes)));
+                quiet += 1;
+                if matches!((same, header), (Some(false), _) | (None, Some(_))) {
+                    quiet = 0;
+                    self.round = next;
                     self.vanish(at);
-                    self.insert(&header);
+                    if let Some(header) = header {
+                        self.insert(&header);
+                    }
                 }
-                (None, Some(false)) => self.vanish(at),
-                (None, None) => {}
+                at = next;
             }
-            at = at.saturating_add(length);
         }
-        self.count_dropped();
+        // Of a process that runs by the count of the pass before: a chunk that it has just counted may still have been
+        // in its place when we looked.
+        let counted = if self.gone == Some(true) { fresh } else { self.discarded };
         self.discarded = fresh;
+        let overwritten = counted.saturating_sub(self.known_discarded).saturating_sub(self.vanished);
+        self.counts.dropped = self.counts.dropped.max(overwritten.saturating_add(self.oversized));
         Ok(())
     }
 
@@ -274,13 +283,6 @@ impl Followed {
             self.vanished += chunk.events;
             self.holes.insert(at);
         }
-    }
-
-    /// Events that were overwritten and had not been sent. By the count of the pass before: a chunk that is counted
-    /// as overwritten may still have been in its place when we looked just now.
-    fn count_dropped(&mut self) {
-        let overwritten = self.discarded.saturating_sub(self.vanished);
-        self.counts.dropped = self.counts.dropped.max(overwritten.saturating_add(self.oversized));
     }
 
     /// The open calls of each thread that has any.
@@ -334,7 +336,9 @@ impl Followed {
 
     fn send_page(&mut self, sink: &mut dyn Sink) -> Result<(), Stop> {
         let length = header::HEADER_BYTES / PAGE_PARTS;
-        let page = self.header.as_bytes().to_vec();
+        let mut page = self.header.clone();
+        page.discarded = self.known_discarded;
+        let page = page.as_bytes();
         for (index, bytes) in page.chunks(length).enumerate() {
             let mut frame = Frame::new(frame::KIND_PAGE, &PagePart { at: (index * length) as u32, reserved: 0 });
             frame.push(bytes);
@@ -469,23 +473,19 @@ impl Followed {
         };
         let (lost, cost_ps, state, reason) = (header.lost, header.cost_ps, header.state, header.reason);
         let part = PassPart { horizon, lost, cost_ps, last, state, reason };
-        if !moved && self.told == Some(part) {
+        if !moved && self.told == Some(part) && self.told_dropped == self.counts.dropped {
             return Ok(());
         }
         Frame::new(frame::KIND_PASS, &part).send(&mut self.counts, sink)?;
         self.told = Some(part);
+        self.told_dropped = self.counts.dropped;
         self.told_lost = self.told_lost.max(lost);
         Ok(())
     }
 }
 
-/// Events that a ring has overwritten so far.
-const fn discarded(_header: &FileHeader) -> u64 {
-    0
-}
-
 /// The first page, if it is a recording's.
-fn page(bytes: &FileBytes) -> io::Result<Option<Box<FileHeader>>> {
+fn page(bytes: &Windowed) -> io::Result<Option<Box<FileHeader>>> {
     let mut page = vec![0; header::HEADER_BYTES];
     let count = bytes.read_at(0, &mut page)?;
     let page = FileHeader::read_from_bytes(page.get(..count).unwrap_or(&[])).ok();

@@ -74,7 +74,7 @@ impl Follower {
         let due = self.looked.is_none_or(|then| then.elapsed() >= LOOK);
         self.waiting.extend(self.paths.look());
         for found in std::mem::take(&mut self.waiting) {
-            match Followed::open(&found.path) {
+            match Followed::open(&found.path, self.private) {
                 Ok(Some(file)) => {
                     self.seen += 1;
                     self.files.push(file);

@@ -46,6 +46,8 @@ pub struct TraceBlock {
     pub lost: u64,
     /// Events of a stream from before it was joined.
     pub missed: u64,
+    /// Older events that made room for newer ones.
+    pub discarded: u64,
     /// Something is missing at the end or in the middle.
     pub truncated: bool,
     /// Levels of evidence, `E1`.
@@ -194,6 +196,7 @@ fn block(trace: &Trace, cells: [&Cells; 2]) -> TraceBlock {
         events: trace.events(),
         lost: trace.lost(),
         missed: trace.processes.iter().map(|process| process.missed).sum(),
+        discarded: trace.processes.iter().fold(0, |sum: u64, process| sum.saturating_add(process.discarded)),
         truncated: truncated(trace),
         evidence: trace.evidence.levels().map(|level| format!("E{level}")).collect(),
     }
@@ -201,8 +204,10 @@ fn block(trace: &Trace, cells: [&Cells; 2]) -> TraceBlock {
 
 /// Whether anything is known to be missing.
 fn truncated(trace: &Trace) -> bool {
-    let cut = |state| matches!(state, State::Full | State::Failed(_));
-    !trace.damage.is_empty() || trace.processes.iter().any(|process| cut(process.state))
+    let cut = |process: &crate::trace::Process| {
+        matches!(process.state, State::Full | State::Failed(_)) || process.discarded > 0
+    };
+    !trace.damage.is_empty() || trace.processes.iter().any(cut)
 }
 
 fn processes(loaded: &Loaded) -> Vec<Process> {

@@ -42,6 +42,7 @@ struct TraceKeys<'a> {
     events: u64,
     lost: u64,
     missed: u64,
+    discarded: u64,
     truncated: bool,
     evidence: &'a [String],
 }
@@ -98,6 +99,7 @@ pub fn json(report: &Report) -> String {
             events: block.events,
             lost: block.lost,
             missed: block.missed,
+            discarded: block.discarded,
             truncated: block.truncated,
             evidence: &block.evidence,
         },
@@ -162,7 +164,8 @@ fn stream(stream: &Stream) -> StreamKeys {
 
 /// JSON is read on terminals, too: what would act there is written as an escape. Outside strings there is nothing of
 /// the kind but line ends.
-fn printable(json: &str) -> String {
+#[must_use]
+pub fn printable(json: &str) -> String {
     let mut out = String::with_capacity(json.len());
     let mut units = [0; 2];
     for character in json.chars() {

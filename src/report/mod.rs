@@ -11,5 +11,5 @@ mod text;
 mod tests;
 
 pub use collect::{Api, Failure, Process, Report, Stream, Thread, TraceBlock};
-pub use json::json;
+pub use json::{json, printable};
 pub use text::text;

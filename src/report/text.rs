@@ -33,11 +33,15 @@ fn head(report: &Report, out: &mut String) {
     let block = &report.trace;
     line(out, "duration", &duration(block.duration_ns));
     let lost = if block.lost == 0 { "none lost".to_owned() } else { format!("{} LOST", grouped(block.lost)) };
+    let older = match block.discarded {
+        0 => String::new(),
+        older => format!(", {} older ones not kept", grouped(older)),
+    };
     let missed = match block.missed {
         0 => String::new(),
-        missed => format!(", {} before we joined not here", grouped(missed)),
+        missed => format!(", {} from before it was joined not here", grouped(missed)),
     };
-    line(out, "calls", &format!("{}, {lost}{missed}", grouped(block.events)));
+    line(out, "calls", &format!("{}, {lost}{older}{missed}", grouped(block.events)));
     line(out, "sees", &format!("{}: API calls", block.evidence.join(" ")));
     line(out, "not", "kernels, copies, migrations, faults: not recorded by this version");
     for (index, file) in report.unreadable.iter().enumerate() {

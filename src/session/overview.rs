@@ -135,15 +135,20 @@ fn process_row(trace: &Trace, index: usize, around: &Surroundings<'_>) -> Option
 
 /// Why the recording of a process is not what it could be.
 pub(crate) fn trouble(process: &Process, alive: bool) -> Option<String> {
-    let late = (process.missed > 0)
-        .then(|| format!("joined late: {} events before that are not here", process.missed));
-    match (late, ending(process, alive)) {
-        (Some(late), Some(ending)) => Some(format!("{late}; {ending}")),
-        (late, ending) => late.or(ending),
+    let gone = (process.discarded > 0).then(|| {
+        let (calls, size) = (process.discarded, crate::trace::value::size(process.max_bytes));
+        format!("{calls} older calls made room for newer ones, the file is capped at {size} (--max-size)")
+    });
+    let late =
+        (process.missed > 0).then(|| format!("joined late: {} events before that are not here", process.missed));
+    match (late, stopped(process, alive).or(gone)) {
+        (Some(late), Some(other)) => Some(format!("{late}; {other}")),
+        (late, other) => late.or(other),
     }
 }
 
-fn ending(process: &Process, alive: bool) -> Option<String> {
+/// Why a recording ended before its process, if it did.
+fn stopped(process: &Process, alive: bool) -> Option<String> {
     match process.state {
         State::Ended => None,
         State::Recording if alive => None,

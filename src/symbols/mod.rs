@@ -5,6 +5,7 @@
 //! recorder writes what it found into a side file, so that a trace has names on machines without the program.
 
 mod elf;
+mod exports;
 mod side;
 mod text;
 mod worker;
@@ -16,6 +17,7 @@ use std::sync::Arc;
 
 use crate::trace::{SiteId, Trace};
 pub use elf::Resolver;
+pub use exports::{Export, Exports, ExportsError};
 pub use text::{LABEL_MAX, shorten};
 use worker::Worker;
 

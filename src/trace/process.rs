@@ -61,6 +61,8 @@ pub struct Process {
     pub lost: u64,
     /// Events that were sent before anybody here listened: of a stream that was joined late. Nobody has lost them.
     pub missed: u64,
+    /// Older events that made room for newer ones before they were read.
+    pub discarded: u64,
     /// Cap on the file's bytes, zero for none.
     pub max_bytes: u64,
     /// Measured cost of recording one call, ps; zero if not measured.

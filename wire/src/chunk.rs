@@ -1,9 +1,18 @@
 //! Chunks: the pieces of a file that one thread writes at a time.
 //!
-//! A thread claims a chunk by advancing the file's end, reserves its bytes on disk, maps it, and appends
-//! records. When a thread ends, another may go on in its chunk after a [`crate::record::KIND_THREAD`] record,
-//! so that many short threads do not eat the disk. A chunk that was claimed but never begun has no magic:
-//! a reader goes on at the next [`crate::header::CHUNK_UNIT`].
+//! A chunk's place is claimed by advancing the file's end. Definitions and desks are mapped where they lie. Events are
+//! written into a window: a piece of the file that a thread keeps mapped, which holds the image of the thread's current
+//! chunk (header and slots) behind the window's own header. When the image is full it is copied to the chunk's place,
+//! and the next chunk begins in the same window: so no page is touched for the first time while events are recorded.
+//! Until then the place holds only the chunk's header as it began, which names the window. The copy's header comes last:
+//! as long as the one at the place is not sealed and the image has the same sequence, the image is what counts.
+//!
+//! When a thread ends, another may go on in its chunk after a [`crate::record::KIND_THREAD`] record, so that many short
+//! threads do not eat the disk. A chunk that was claimed but never begun has no magic: a reader goes on at the next
+//! [`crate::header::CHUNK_UNIT`].
+//!
+//! A file with a cap on its size that has reached it puts a new chunk in the place of the oldest sealed one of events:
+//! same place, higher sequence.
 //!
 //! Calls that have begun and not ended lie elsewhere, in chunks of desks: each thread that records has one
 //! [`Desk`] until it ends.
@@ -21,10 +30,12 @@ pub const KIND_EVENTS: u16 = 1;
 pub const KIND_DEFINITIONS: u16 = 2;
 /// `kind`: desks, from [`DESKS_AT`] on; no records.
 pub const KIND_DESKS: u16 = 3;
+/// `kind`: a window; at [`HEADER_BYTES`] lies the image of a chunk of events whose place is elsewhere.
+pub const KIND_WINDOW: u16 = 4;
 
 /// `state`: records may still be appended.
 pub const STATE_OPEN: u16 = 1;
-/// `state`: complete; `sealed`, `last_ticks` and `checksum` hold.
+/// `state`: complete; `sealed`, `last_ticks`, and `checksum` hold.
 pub const STATE_SEALED: u16 = 2;
 
 /// Header of a chunk.
@@ -48,7 +59,7 @@ pub struct ChunkHeader {
     pub bytes: u32,
     /// Thread that opened the chunk; a [`crate::record::KIND_THREAD`] record may hand it on.
     pub thread: u32,
-    /// Where the chunk lies in the file: slots that look like a header elsewhere are not one.
+    /// The chunk's place in the file: slots that look like a header elsewhere are not one. (In a window lies an image.)
     pub offset: u64,
     /// Number of the chunk among all of the file.
     pub sequence: u64,
@@ -66,11 +77,22 @@ pub struct ChunkHeader {
     pub lost: u64,
     /// Live: where the complete slots end, bytes from the beginning of the chunk; at least [`HEADER_BYTES`].
     pub committed: u32,
-    /// Zero.
-    pub reserved: [u32; 3],
+    /// Live: slots that are not the first of an event: other records, and extra slots.
+    pub others: u32,
+    /// Offset in the file of the window that holds the chunk while it is open; zero: its place does.
+    pub window: u64,
 }
 
 const _: () = assert!(size_of::<ChunkHeader>() == HEADER_BYTES);
+
+impl ChunkHeader {
+    /// Events among the committed slots.
+    #[must_use]
+    pub const fn events(&self) -> u32 {
+        let slots = self.committed.saturating_sub(HEADER_BYTES as u32) / crate::record::SLOT_BYTES as u32;
+        slots.saturating_sub(self.others)
+    }
+}
 
 /// Calls of one thread that can be shown while they are open; deeper ones are recorded when they end, as all
 /// are.

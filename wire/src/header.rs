@@ -24,7 +24,7 @@ pub const ARCH_AARCH64: u16 = 2;
 pub const STATE_RECORDING: u32 = 1;
 /// `state`: the process ended in order (exit handlers ran).
 pub const STATE_ENDED: u32 = 2;
-/// `state`: recording stopped because `max_bytes` is reached.
+/// `state`: recording stopped because `max_bytes` leaves no room even for the newest.
 pub const STATE_FULL: u32 = 3;
 /// `state`: recording stopped by an error; `reason` is its errno.
 pub const STATE_FAILED: u32 = 4;
@@ -87,8 +87,10 @@ pub struct FileHeader {
     pub reserved1: u32,
     /// Live: newest clock reading.
     pub last: ClockTriple,
+    /// Live: events in chunks that have made room for newer ones.
+    pub discarded: u64,
     /// Zero.
-    pub reserved2: [u64; 32],
+    pub reserved2: [u64; 31],
     /// Host name, NUL-padded.
     pub host: [u8; 64],
     /// Path of the program, NUL-padded; cut if longer.

@@ -101,6 +101,29 @@ pub fn find(name: &[u8], major: u8) -> Option<usize> {
     })
 }
 
+/// Why the hook leaves a function of the table alone.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum LeftAlone {
+    /// The `__cuda*` functions that compiled code calls, but for launches: most run in static constructors of every
+    /// library with kernels, where recording would create files for programs that never use CUDA.
+    Compiled,
+    /// `cudbg*`, the debugger's own way in.
+    Debugger,
+}
+
+/// Why the hook does not export a function of the table; `None`: it does. Kernel launches compiled by nvcc 12 and
+/// later go through `__cudaLaunchKernel`, so that one it exports.
+#[must_use]
+pub fn left_alone(name: &str) -> Option<LeftAlone> {
+    if name.starts_with("cudbg") {
+        Some(LeftAlone::Debugger)
+    } else if name.starts_with("__") && !name.starts_with("__cudaLaunchKernel") {
+        Some(LeftAlone::Compiled)
+    } else {
+        None
+    }
+}
+
 /// The symbol that `cuGetProcAddress(base, version)` with default flags selects, if it is not `base` itself.
 #[must_use]
 pub fn selected_symbol(base: &[u8], version: u32) -> Option<&'static str> {
@@ -143,6 +166,16 @@ mod tests {
         assert_eq!(bytes("__cudaLaunchKernel"), 16);
         assert_eq!(bytes("cudaMemset3D"), 56);
         assert_eq!(bytes("cudaMemcpyAsync"), 0);
+    }
+
+    #[test]
+    fn launches_are_traced_and_what_compiled_code_and_debuggers_call_is_not() {
+        for name in ["cudaMalloc", "cuLaunchKernel", "__cudaLaunchKernel", "__cudaLaunchKernel_ptsz"] {
+            assert_eq!(left_alone(name), None, "{name}");
+        }
+        assert_eq!(left_alone("__cudaRegisterFatBinary"), Some(LeftAlone::Compiled));
+        assert_eq!(left_alone("__cudaPushCallConfiguration"), Some(LeftAlone::Compiled));
+        assert_eq!(left_alone("cudbgApiInit"), Some(LeftAlone::Debugger));
     }
 
     #[test]

@@ -5,24 +5,22 @@
 //! three: one whose clock is the tick counter, one that asks for the time, and one for when nothing is
 //! recorded. Stubs jump through a pointer to the one in force.
 //!
-//! A [`Frame`] begins at `rbp - 88`. The six integer argument registers lie next to each other, below the
+//! A [`Frame`] begins at `rbp - 80`. The six integer argument registers lie next to each other, below the
 //! saved `rbp`, the return address and the stack arguments, so that one index (`Op::word`) finds any argument.
 
 use core::mem::offset_of;
 use core::sync::atomic::{AtomicPtr, Ordering};
-use umtui_wire::chunk::OpenCall;
+use umtui_wire::chunk::{ChunkHeader, OpenCall};
+use umtui_wire::record::{DURATION_AT, SLOT_BYTES};
 
-use crate::record::leave;
-use crate::slots::{API_AT, EXPORTED, POOL, SLOTS, Slot, UNKNOWN_STACK};
-use crate::thread::Thread;
-use crate::{clock, enter, process, sites};
+use crate::slots::{API_AT, EXPORTED, POOL, SLOTS, Slot, UNKNOWN_STACK, shape};
+use crate::thread::{BUSY, Thread};
+use crate::{clock, enter, process, record, sites, slots};
 
 /// A call that is passing through the trampoline.
 #[repr(C)]
 pub struct Frame {
-    /// Second half of the result.
-    pub result_high: u64,
-    /// The result.
+    /// The result; no function of the table returns more than a register holds.
     pub result: u64,
     /// The call's place on the thread's desk.
     pub open: *mut OpenCall,
@@ -38,10 +36,10 @@ pub struct Frame {
     pub site: u64,
 }
 
-const _: () = assert!(offset_of!(Frame, outer_frame) == 88);
-const _: () = assert!(offset_of!(Frame, registers) == 40);
+const _: () = assert!(offset_of!(Frame, outer_frame) == 80);
+const _: () = assert!(offset_of!(Frame, registers) == 32);
 const _: () = assert!(size_of::<Slot>() == 32);
-const _: () = assert!(offset_of!(Slot, real) == 0);
+const _: () = assert!(offset_of!(Slot, real) == 0 && offset_of!(Slot, leave) == 8);
 const _: () = assert!(size_of::<OpenCall>() == 64);
 const _: () = assert!(offset_of!(OpenCall, head) == 0 && offset_of!(OpenCall, registers) == 24);
 
@@ -79,10 +77,10 @@ core::arch::global_asm!(
     rest = const size_of::<Thread>() - 8,
 );
 
-/// A trampoline. `$start` leaves the time in `rax` and may use `rdx`; the call's place on the desk is in `rcx`
-/// and `rsi`, `rdi`, `r8`, `r9` and `r11` are kept. `$end` leaves the time in `rax`.
+/// The beginning of a trampoline, up to the call of the real function. `$start` leaves the time in `rax` and may use
+/// `rcx`, `rdx`, `r8` and `r9`; the call's place on the desk lies in the frame. `$return` is what follows the call.
 macro_rules! trampoline {
-    ($name:literal, [$($start:literal),*], [$($end:literal),*]) => {
+    ($name:literal, [$($start:literal),*], [$($return:literal),*]) => {
         core::arch::global_asm!(
             ".text",
             ".balign 64",
@@ -96,45 +94,36 @@ macro_rules! trampoline {
             ".cfi_offset rbp, -16",
             "mov rbp, rsp",
             ".cfi_def_cfa_register rbp",
-            "sub rsp, 96",
-            "mov [rbp - 48], rdi",
-            "mov [rbp - 40], rsi",
-            "mov [rbp - 32], rdx",
+            "sub rsp, 80",
+            "mov [rbp - 56], r11",
             "mov [rbp - 24], rcx",
             "mov [rbp - 16], r8",
             "mov [rbp - 8], r9",
-            "mov [rbp - 56], r11",
-            "mov r10, qword ptr [rip + umtui_thread@gottpoff]",
-            "add r10, qword ptr fs:[0]",
             // Recording in this process (zero in a child after fork), and this thread ready for it.
+            "mov r10, qword ptr [rip + umtui_thread@gottpoff]",
             "mov rax, qword ptr [rip + {page}]",
-            "cmp rax, qword ptr [r10]",
+            "cmp rax, qword ptr fs:[r10]",
             "jne 20f",
             // The slot's function known, and the call site seen since the set of loaded objects last changed.
             "cmp qword ptr [r11], 0",
             "je 20f",
             "mov rax, [rbp + 8]",
-            "imul rcx, rax, {multiplier}",
-            "shr rcx, {shift}",
-            "and ecx, {mask}",
-            "lea rdx, [rip + {sites}]",
-            "mov rdx, [rdx + rcx * 8]",
-            "xor rdx, rax",
-            "cmp rdx, qword ptr [rip + {epoch}]",
+            "movzx ecx, ax",
+            "lea r8, [rip + {sites}]",
+            "cmp rax, [r8 + rcx * 8]",
             "jne 20f",
             // Room on the desk; and the call before this one must have its frame above ours, else it was left by
             // longjmp or an exception.
-            "mov rcx, [r10 + {open}]",
-            "cmp rcx, [r10 + {desk_end}]",
+            "mov rcx, fs:[r10 + {open}]",
+            "cmp rcx, fs:[r10 + {desk_end}]",
             "jae 20f",
             "cmp rbp, [rcx - 64 + {frame}]",
             "jae 20f",
-            "lea rdx, [rcx + 64]",
-            "mov [r10 + {open}], rdx",
+            "lea r8, [rcx + 64]",
+            "mov fs:[r10 + {open}], r8",
             "mov [rbp - 72], rcx",
             "mov [rcx + {frame}], rbp",
             "mov [rcx + {site}], rax",
-            "mov rdx, [rbp - 32]",
             "mov [rcx + 24], rdi",
             "mov [rcx + 32], rsi",
             "mov [rcx + 40], rdx",
@@ -143,37 +132,25 @@ macro_rules! trampoline {
             $($start,)*
             "mov [rcx + {start}], rax",
             "mov [rcx], r10",
+            "mov rdx, [rcx + 40]",
             "12:",
             "cmp word ptr [r11 + {stack}], 0",
             "jne 15f",
             "13:",
-            "mov rdx, [rbp - 32]",
             "mov rcx, [rbp - 24]",
+            "mov r8, [rbp - 16]",
             "call qword ptr [r11]",
-            "mov [rbp - 80], rax",
-            "mov [rbp - 88], rdx",
-            $($end,)*
-            "mov rsi, rax",
-            "lea rdi, [rbp - 88]",
-            "mov rdx, qword ptr [rip + umtui_thread@gottpoff]",
-            "add rdx, qword ptr fs:[0]",
-            "call {leave}",
-            "mov rax, [rbp - 80]",
-            "mov rdx, [rbp - 88]",
-            "14:",
-            ".cfi_remember_state",
-            "leave",
-            ".cfi_def_cfa rsp, 8",
-            "ret",
-            ".cfi_restore_state",
+            "mov r9, rax",
+            "mov r11, [rbp - 56]",
+            $($return,)*
             // Arguments on the stack: a copy of as many bytes as the function takes, kept aligned.
             "15:",
             "movzx ecx, word ptr [r11 + {stack}]",
             "cmp ecx, {unknown}",
             "je 17f",
-            "lea edx, [rcx + 8]",
-            "and edx, -16",
-            "sub rsp, rdx",
+            "lea r8d, [rcx + 8]",
+            "and r8d, -16",
+            "sub rsp, r8",
             "shr ecx, 3",
             "16:",
             "mov rax, [rbp + 8 + rcx * 8]",
@@ -186,10 +163,12 @@ macro_rules! trampoline {
             "mov rcx, [rbp - 72]",
             "mov qword ptr [rcx], 0",
             "mov r10, qword ptr [rip + umtui_thread@gottpoff]",
-            "add r10, qword ptr fs:[0]",
-            "mov [r10 + {open}], rcx",
+            "mov fs:[r10 + {open}], rcx",
             // Something is not ready: all registers are kept, and enter() sees to it.
             "20:",
+            "mov [rbp - 48], rdi",
+            "mov [rbp - 40], rsi",
+            "mov [rbp - 32], rdx",
             "sub rsp, 128",
             "movups [rsp], xmm0",
             "movups [rsp + 16], xmm1",
@@ -199,8 +178,9 @@ macro_rules! trampoline {
             "movups [rsp + 80], xmm5",
             "movups [rsp + 96], xmm6",
             "movups [rsp + 112], xmm7",
-            "lea rdi, [rbp - 88]",
+            "lea rdi, [rbp - 80]",
             "mov rsi, r10",
+            "add rsi, qword ptr fs:[0]",
             "call {enter}",
             "movups xmm0, [rsp]",
             "movups xmm1, [rsp + 16]",
@@ -214,14 +194,14 @@ macro_rules! trampoline {
             "mov r11, [rbp - 56]",
             "mov rdi, [rbp - 48]",
             "mov rsi, [rbp - 40]",
-            "mov r8, [rbp - 16]",
+            "mov rdx, [rbp - 32]",
             "mov r9, [rbp - 8]",
             "cmp eax, 1",
             "je 12b",
             "ja 21f",
             // Not recorded: as if we were not here.
-            "mov rdx, [rbp - 32]",
             "mov rcx, [rbp - 24]",
+            "mov r8, [rbp - 16]",
             ".cfi_remember_state",
             "leave",
             ".cfi_def_cfa rsp, 8",
@@ -230,15 +210,15 @@ macro_rules! trampoline {
             "21:",
             // cudaErrorSymbolNotFound, CUDA_ERROR_NOT_FOUND.
             "mov eax, 500",
-            "jmp 14b",
+            ".cfi_remember_state",
+            "leave",
+            ".cfi_def_cfa rsp, 8",
+            "ret",
+            ".cfi_restore_state",
             ".cfi_endproc",
             concat!(".size ", $name, ", . - ", $name),
             page = sym process::PAGE,
-            epoch = sym sites::EPOCH,
             sites = sym sites::SEEN,
-            multiplier = const sites::MULTIPLIER,
-            shift = const sites::SHIFT,
-            mask = const sites::MASK,
             open = const offset_of!(Thread, open),
             desk_end = const offset_of!(Thread, desk_end),
             frame = const offset_of!(OpenCall, frame),
@@ -247,63 +227,259 @@ macro_rules! trampoline {
             api = const API_AT,
             stack = const offset_of!(Slot, stack_bytes),
             unknown = const UNKNOWN_STACK,
-            leave = sym leave,
             enter = sym enter::enter,
         );
     };
 }
 
-trampoline!("umtui_by_ticks", ["rdtsc", "shl rdx, 32", "or rax, rdx"], ["rdtsc", "shl rdx, 32", "or rax, rdx"]);
+trampoline!(
+    "umtui_by_ticks",
+    ["rdtsc", "shl rdx, 32", "or rax, rdx"],
+    ["rdtsc", "shl rdx, 32", "or rax, rdx", "jmp qword ptr [r11 + 8]"]
+);
 trampoline!(
     "umtui_by_clock",
     [
-        "push rcx",
+        "push rdi",
+        "push rsi",
         "push r10",
+        "push r11",
+        "sub rsp, 128",
+        "movups [rsp], xmm0",
+        "movups [rsp + 16], xmm1",
+        "movups [rsp + 32], xmm2",
+        "movups [rsp + 48], xmm3",
+        "movups [rsp + 64], xmm4",
+        "movups [rsp + 80], xmm5",
+        "movups [rsp + 96], xmm6",
+        "movups [rsp + 112], xmm7",
         "call umtui_clock_now",
+        "movups xmm0, [rsp]",
+        "movups xmm1, [rsp + 16]",
+        "movups xmm2, [rsp + 32]",
+        "movups xmm3, [rsp + 48]",
+        "movups xmm4, [rsp + 64]",
+        "movups xmm5, [rsp + 80]",
+        "movups xmm6, [rsp + 96]",
+        "movups xmm7, [rsp + 112]",
+        "add rsp, 128",
+        "pop r11",
         "pop r10",
-        "pop rcx",
-        "mov rdi, [rbp - 48]",
-        "mov rsi, [rbp - 40]",
-        "mov r8, [rbp - 16]",
-        "mov r9, [rbp - 8]",
-        "mov r11, [rbp - 56]"
+        "pop rsi",
+        "pop rdi",
+        "mov rcx, [rbp - 72]",
+        "mov r9, [rbp - 8]"
     ],
-    ["call umtui_clock_now"]
+    ["mov [rbp - 80], r9", "call umtui_clock_now", "mov r9, [rbp - 80]", "jmp umtui_leave"]
+);
+
+/// The end of a call: from the trampoline's frame, with the result in `r9`, the time in `rax` and the slot in `r11`,
+/// back to the caller. The quick way writes one slot; `$write` puts the arguments into it, at `r8`, and may use `rax`;
+/// `rcx` is the call's place on the desk.
+macro_rules! quick_leave {
+    ($name:literal, [$($write:literal),*]) => {
+        core::arch::global_asm!(
+            ".text",
+            ".balign 32",
+            concat!(".globl ", $name),
+            concat!(".hidden ", $name),
+            concat!(".type ", $name, ", @function"),
+            concat!($name, ":"),
+            ".cfi_startproc",
+            ".cfi_def_cfa rbp, 16",
+            ".cfi_offset rbp, -16",
+            "mov r10, qword ptr [rip + umtui_thread@gottpoff]",
+            "mov rcx, [rbp - 72]",
+            "mov rdx, qword ptr [rip + {page}]",
+            "cmp rdx, qword ptr fs:[r10]",
+            "jne umtui_leave",
+            "mov rsi, fs:[r10 + {until}]",
+            "cmp rax, rsi",
+            "jae umtui_leave",
+            // From here on a signal handler that calls CUDA leaves the chunk alone, and must not have changed it
+            // since it was looked at.
+            "mov qword ptr fs:[r10 + {until}], {busy}",
+            "mov rdi, fs:[r10 + {chunk}]",
+            "mov r8d, [rdi + {committed}]",
+            "lea edx, [r8 + {slot_bytes}]",
+            "cmp edx, fs:[r10 + {limit}]",
+            "ja 9f",
+            "add r8, rdi",
+            "sub rax, [rcx + {start}]",
+            "mov [r8 + {duration}], eax",
+            "mov rax, [rcx + {start}]",
+            "mov [r8 + 8], rax",
+            "mov rax, [rbp + 8]",
+            "or rax, [rcx + {depth}]",
+            "mov [r8 + 16], rax",
+            $($write,)*
+            // The head, committed, and off the desk.
+            "mov eax, [r11 + {head}]",
+            "mov [r8], eax",
+            "mov [r8 + 4], r9d",
+            "mov [rdi + {committed}], edx",
+            "mov fs:[r10 + {until}], rsi",
+            "mov qword ptr [rcx], 0",
+            "mov fs:[r10 + {open}], rcx",
+            "mov rax, r9",
+            ".cfi_remember_state",
+            "leave",
+            ".cfi_def_cfa rsp, 8",
+            "ret",
+            ".cfi_restore_state",
+            "9:",
+            "mov fs:[r10 + {until}], rsi",
+            "jmp umtui_leave",
+            ".cfi_endproc",
+            concat!(".size ", $name, ", . - ", $name),
+            page = sym process::PAGE,
+            until = const offset_of!(Thread, quick_until),
+            chunk = const offset_of!(Thread, chunk),
+            limit = const offset_of!(Thread, limit),
+            open = const offset_of!(Thread, open),
+            busy = const BUSY,
+            committed = const offset_of!(ChunkHeader, committed),
+            slot_bytes = const SLOT_BYTES,
+            start = const offset_of!(OpenCall, start),
+            depth = const offset_of!(OpenCall, depth),
+            duration = const DURATION_AT,
+            head = const offset_of!(Slot, head),
+        );
+    };
+}
+
+quick_leave!("umtui_leave_none", []);
+quick_leave!("umtui_leave_value", ["mov rax, [rcx + 24]", "mov [r8 + 32], rax"]);
+quick_leave!(
+    "umtui_leave_two_values",
+    ["mov rax, [rcx + 24]", "mov [r8 + 32], rax", "mov rax, [rcx + 32]", "mov [r8 + 40], rax"]
+);
+quick_leave!("umtui_leave_value4", ["mov eax, [rcx + 24]", "mov [r8 + 28], eax"]);
+// What a pointer leads to, zero after failure and where the pointer is none.
+quick_leave!(
+    "umtui_leave_pointee",
+    [
+        "xor eax, eax",
+        "test r9d, r9d",
+        "jnz 5f",
+        "mov rax, [rcx + 24]",
+        "cmp rax, 4096",
+        "jae 4f",
+        "xor eax, eax",
+        "jmp 5f",
+        "4: mov rax, [rax]",
+        "5: mov [r8 + 32], rax"
+    ]
+);
+quick_leave!(
+    "umtui_leave_pointee_value",
+    [
+        "xor eax, eax",
+        "test r9d, r9d",
+        "jnz 5f",
+        "mov rax, [rcx + 24]",
+        "cmp rax, 4096",
+        "jae 4f",
+        "xor eax, eax",
+        "jmp 5f",
+        "4: mov rax, [rax]",
+        "5: mov [r8 + 32], rax",
+        "mov rax, [rcx + 32]",
+        "mov [r8 + 40], rax"
+    ]
+);
+quick_leave!(
+    "umtui_leave_pointee4",
+    [
+        "xor eax, eax",
+        "test r9d, r9d",
+        "jnz 5f",
+        "mov rax, [rcx + 24]",
+        "cmp rax, 4096",
+        "jae 4f",
+        "xor eax, eax",
+        "jmp 5f",
+        "4: mov eax, [rax]",
+        "5: mov [r8 + 28], eax"
+    ]
 );
 
 core::arch::global_asm!(
     ".text",
     ".local umtui_clock_now",
     "umtui_clock_now: jmp {now}",
-    // Nothing is recorded: to the real function, where the call site is known to be one of its callers.
+    // The end of a call that needs more: the frame is completed from the desk, and leave() sees to it.
+    ".balign 32",
+    ".globl umtui_leave",
+    ".hidden umtui_leave",
+    ".type umtui_leave, @function",
+    "umtui_leave:",
+    ".cfi_startproc",
+    ".cfi_def_cfa rbp, 16",
+    ".cfi_offset rbp, -16",
+    "mov [rbp - 80], r9",
+    "mov rcx, [rbp - 72]",
+    "lea rdx, [rip + {deeper}]",
+    "cmp rcx, rdx",
+    "je 2f",
+    "mov rdx, [rcx + 24]",
+    "mov [rbp - 48], rdx",
+    "mov rdx, [rcx + 32]",
+    "mov [rbp - 40], rdx",
+    "mov rdx, [rcx + 40]",
+    "mov [rbp - 32], rdx",
+    "2:",
+    "mov rsi, rax",
+    "lea rdi, [rbp - 80]",
+    "mov rdx, qword ptr [rip + umtui_thread@gottpoff]",
+    "add rdx, qword ptr fs:[0]",
+    "call {leave}",
+    "mov rax, [rbp - 80]",
+    ".cfi_remember_state",
+    "leave",
+    ".cfi_def_cfa rsp, 8",
+    "ret",
+    ".cfi_restore_state",
+    ".cfi_endproc",
+    ".size umtui_leave, . - umtui_leave",
+    // Nothing is recorded: to the real function, where the call site is known to be one of its callers and the
+    // function is none that may begin the recording.
     ".balign 16",
     ".globl umtui_off",
     ".hidden umtui_off",
     "umtui_off:",
-    "imul rax, qword ptr [rsp], {multiplier}",
-    "shr rax, {shift}",
-    "and eax, {mask}",
-    "lea r10, [rip + {sites}]",
-    "mov rax, [r10 + rax * 8]",
-    "xor rax, qword ptr [rsp]",
-    "cmp rax, qword ptr [rip + {epoch}]",
+    "lea rax, [rip + {sites}]",
+    "movzx r10d, word ptr [rsp]",
+    "lea r10, [rax + r10 * 8]",
+    "mov rax, [rsp]",
+    "cmp rax, [r10]",
     "jne umtui_by_clock",
+    "test byte ptr [r11 + {flags}], {control}",
+    "jnz umtui_by_clock",
     "mov r10, [r11]",
     "test r10, r10",
     "jz umtui_by_clock",
     "jmp r10",
     now = sym clock::now,
-    epoch = sym sites::EPOCH,
+    deeper = sym record::DEEPER,
+    leave = sym record::leave,
     sites = sym sites::SEEN,
-    multiplier = const sites::MULTIPLIER,
-    shift = const sites::SHIFT,
-    mask = const sites::MASK,
+    flags = const offset_of!(Slot, flags),
+    control = const slots::CONTROLS_RECORDING,
 );
 
 unsafe extern "C" {
     fn umtui_by_ticks();
     fn umtui_by_clock();
     fn umtui_off();
+    fn umtui_leave();
+    fn umtui_leave_none();
+    fn umtui_leave_value();
+    fn umtui_leave_two_values();
+    fn umtui_leave_pointee();
+    fn umtui_leave_pointee_value();
+    fn umtui_leave_value4();
+    fn umtui_leave_pointee4();
     static umtui_pool: u8;
     // Defined by the linker: where this library begins and ends in memory.
     static __ehdr_start: u8;
@@ -329,6 +505,21 @@ pub fn use_trampoline(which: Trampoline) {
         Trampoline::Off => umtui_off as *const (),
     };
     TRAMPOLINE.store(address.cast_mut(), Ordering::Release);
+}
+
+/// What the trampoline jumps to when a function whose arguments have this shape has returned.
+pub fn leave_of(shape: u8) -> usize {
+    let leave = match shape {
+        shape::NONE => umtui_leave_none,
+        shape::VALUE => umtui_leave_value,
+        shape::TWO_VALUES => umtui_leave_two_values,
+        shape::POINTEE => umtui_leave_pointee,
+        shape::POINTEE_VALUE => umtui_leave_pointee_value,
+        shape::VALUE4 => umtui_leave_value4,
+        shape::POINTEE4 => umtui_leave_pointee4,
+        _ => umtui_leave,
+    };
+    leave as *const () as usize
 }
 
 // Stubs for function pointers that the program is handed: a fixed pool, since no code is made at run time.
@@ -384,6 +575,14 @@ macro_rules! export {
     };
 }
 pub(crate) use export;
+
+/// Places for call sites, see [`site_place`].
+pub const SITE_PLACES: usize = 1 << 16;
+
+/// Where the trampoline looks for a site in [`sites::SEEN`]: one instruction tells.
+pub const fn site_place(site: u64) -> usize {
+    site as usize & 0xffff
+}
 
 /// The calling thread's state.
 pub fn thread() -> *mut Thread {

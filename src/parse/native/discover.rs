@@ -1,7 +1,7 @@
 //! Finds the chunks of a file, and takes what is committed in them.
 
 use super::header;
-use super::piece::{Holds, Piece, committed, header_at};
+use super::piece::{ChunkHeader, Holds, Piece, committed, header_at};
 use super::reader::NativeReader;
 use crate::parse::ParseError;
 use crate::trace::{Bytes, State, Trace};
@@ -19,6 +19,9 @@ impl NativeReader {
     /// Finds chunks; whether it stopped before the end of the file. `late`: after the moment that decoding goes up to.
     pub(super) fn discover(&mut self, trace: &mut Trace, late: bool) -> Result<bool, ParseError> {
         self.length = self.length.max(self.bytes.len().map_err(|error| self.io(0, error))?);
+        if self.discover_reused(late)? {
+            return Ok(true);
+        }
         for hole in self.holes.clone() {
             self.try_chunk(hole, late)?;
         }
@@ -76,9 +79,16 @@ impl NativeReader {
         for hole in covered {
             self.holes.remove(&hole);
         }
-        let place = self.pieces.partition_point(|piece| piece.offset < at);
-        self.pieces.insert(place, Piece::new(&header, late));
+        self.add_piece(&header, late);
         Ok(Found::Chunk(length))
+    }
+
+    /// Pieces lie in the order of their chunks.
+    pub(super) fn add_piece(&mut self, header: &ChunkHeader, late: bool) {
+        let key = |piece: &Piece| (piece.sequence, piece.offset);
+        let place = self.pieces.partition_point(|piece| key(piece) < (header.sequence, header.offset));
+        self.pieces.insert(place, Piece::new(header, late));
+        self.know(header);
     }
 
     /// Takes what is committed now: for scanning and definitions if `later`, else for decoding. The newest chunks are
@@ -94,6 +104,10 @@ impl NativeReader {
                 Err(error) => return Err(self.io(offset, error)),
             };
             let Some(header) = bytes.get(..count).and_then(|bytes| header_at(bytes, offset)) else { continue };
+            if header.sequence != piece.sequence {
+                piece.give_up();
+                continue;
+            }
             if later && piece.events() {
                 piece.scannable = piece.scannable.max(committed(&header));
             } else {

@@ -15,8 +15,10 @@ pub mod header;
 pub mod piece;
 pub mod reader;
 pub mod records;
+pub mod reused;
 pub mod scan;
 pub mod signature;
+pub mod window;
 pub mod writer;
 
 #[cfg(test)]

@@ -70,6 +70,8 @@ pub enum Stall {
 pub struct Piece {
     /// Where it lies in the file.
     pub offset: u64,
+    /// Number of the chunk among all of the file.
+    pub sequence: u64,
     /// Bytes, header included.
     pub bytes: u32,
     /// What it holds.
@@ -94,6 +96,8 @@ pub struct Piece {
     pub scanned: u32,
     /// Slots decoded.
     pub decoded: u32,
+    /// Calls among them.
+    pub calls: u64,
     /// Thread at `scanned`.
     pub scan_thread: u32,
     /// Thread at `decoded`.
@@ -126,6 +130,7 @@ impl Piece {
     pub fn new(header: &ChunkHeader, late: bool) -> Self {
         let mut piece = Self {
             offset: header.offset,
+            sequence: header.sequence,
             bytes: header.bytes,
             holds: match header.kind {
                 KIND_EVENTS => Holds::Events,
@@ -143,6 +148,7 @@ impl Piece {
             begun: false,
             scanned: 0,
             decoded: 0,
+            calls: 0,
             scan_thread: header.thread,
             thread: header.thread,
             reading: None,
@@ -172,6 +178,13 @@ impl Piece {
             self.checksum = header.checksum;
             self.latest = header.sealed.ticks.max(header.last_ticks);
         }
+    }
+
+    /// Another chunk lies in its place now: what has not been read of it is gone.
+    pub fn give_up(&mut self) {
+        self.sealed = true;
+        self.committed = self.decoded;
+        self.scannable = self.scanned;
     }
 
     /// Byte offset of a slot.

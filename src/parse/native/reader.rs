@@ -5,7 +5,9 @@ use super::decode::Stop;
 use super::file::File;
 use super::header;
 use super::piece::{Piece, Stall, bytes_of};
+use super::reused::Reused;
 use super::scan::Scan;
+use super::window::Windowed;
 use crate::parse::ParseError;
 use crate::trace::{Bytes, Process, ProcessId, State, Trace};
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -50,6 +52,7 @@ pub struct NativeReader {
     pub(super) holes: BTreeSet<u64>,
     pub(super) in_gap: bool,
     pub(super) length: u64,
+    pub(super) reused: Reused,
     lost_told: u64,
     end_told: bool,
     pub(super) strings: FxHashMap<u32, Vec<u8>>,
@@ -67,6 +70,7 @@ impl NativeReader {
     /// # Errors
     /// When the header cannot be read, is none, or is of a newer version.
     pub fn open(bytes: Arc<dyn Bytes>, name: &str, trace: &mut Trace) -> Result<Self, ParseError> {
+        let bytes: Arc<dyn Bytes> = Arc::new(Windowed::new(bytes));
         let header = header::read(&*bytes, name)?;
         let file = trace.files.len();
         let mut process = header::process(&header, &mut trace.names, file);
@@ -92,6 +96,7 @@ impl NativeReader {
             holes: BTreeSet::new(),
             in_gap: false,
             length: 0,
+            reused: Reused::default(),
             lost_told: 0,
             end_told: false,
             strings: FxHashMap::default(),
@@ -173,7 +178,7 @@ impl NativeReader {
             self.show_in_flight(&desks, trace);
             self.check_end(trace);
         }
-        self.pieces.retain(|piece| !piece.finished());
+        self.forget_finished(trace);
         if given != left {
             trace.touch();
         }
@@ -236,6 +241,9 @@ impl NativeReader {
         into.resize(upto.saturating_sub(from) as usize, [0; 6]);
         let count = self.bytes.read_at(offset, into.as_mut_bytes()).map_err(|error| self.io(offset, error))?;
         into.truncate(count / SLOT_BYTES);
+        if self.is_overwritten(index)? {
+            into.clear();
+        }
         Ok(into)
     }
 
@@ -276,11 +284,12 @@ impl NativeReader {
         let scratch = std::mem::take(&mut self.scratch);
         let slots = self.read_slots(index, from, upto, scratch)?;
         if let Some(piece) = self.pieces.get_mut(index) {
+            let upto = upto.min(piece.scannable);
             let short = (slots.len() as u32) < upto - from;
             if short {
                 cut(piece, from + slots.len() as u32, &self.file, trace);
             }
-            if piece.sealed && from == 0 && upto == piece.committed && !short {
+            if piece.sealed && from == 0 && upto > 0 && upto == piece.committed && !short {
                 check(piece, &slots, self.file.file, trace);
             }
             self.scan.look(piece, &slots, &mut self.file, &mut trace.streams);
@@ -356,7 +365,10 @@ impl NativeReader {
     ) -> Result<bool, ParseError> {
         loop {
             let Some(piece) = self.pieces.get_mut(index) else { return Ok(false) };
-            match self.file.decode(piece, trace, horizon, left) {
+            let before = *left;
+            let stop = self.file.decode(piece, trace, horizon, left);
+            piece.calls += (before - *left) as u64;
+            match stop {
                 Stop::Done => return Ok(false),
                 Stop::Budget => return Ok(true),
                 Stop::Buffer => {}
@@ -382,6 +394,7 @@ impl NativeReader {
             }
             let slots = self.read_slots(index, from, upto, buffer)?;
             let Some(piece) = self.pieces.get_mut(index) else { return Ok(false) };
+            let upto = upto.min(piece.committed);
             if (slots.len() as u32) < upto - from {
                 cut(piece, from + slots.len() as u32, &self.file, trace);
             }

@@ -273,6 +273,7 @@ impl<W: Write + Seek> NativeWriter<W> {
         }
         if let Some(chunk) = self.threads.get_mut(&thread) {
             chunk.slots.extend_from_slice(slots);
+            chunk.header.others += (slots.len() - usize::from(ticks.is_some())) as u32;
             if let Some((first, last)) = ticks {
                 chunk.ticks = (chunk.ticks.0.min(first), chunk.ticks.1.max(last));
             }

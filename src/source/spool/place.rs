@@ -32,6 +32,8 @@ impl Place {
         own.sequence = sequence;
         own.committed = HEADER_BYTES as u32;
         own.checksum = 0;
+        own.others = 0;
+        own.window = 0;
         Self { header: own, pending: Vec::new(), pending_events: 0, dirty: true, altered: false }
     }
 
@@ -46,6 +48,7 @@ impl Place {
         self.pending.extend_from_slice(records);
         self.pending_events += events;
         self.header.committed += records.len() as u32;
+        self.header.others += (records.len() / SLOT_BYTES) as u32 - events as u32;
         self.dirty = true;
     }
 

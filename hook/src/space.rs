@@ -1,0 +1,161 @@
+//! Space in the process's file: pieces that are mapped, and places that chunks are copied to.
+//!
+//! Where the cap on the file's size is reached, the oldest chunks of events make room for new ones.
+
+use core::sync::atomic::{AtomicU64, Ordering};
+use umtui_wire::chunk::{self, ChunkHeader};
+use umtui_wire::header::CHUNK_UNIT;
+
+use crate::file::{self, OpenFile};
+use crate::sys::{self, TryLock};
+use crate::written;
+
+/// End of what is claimed. The header learns of it once the file is as long, so that a process killed in between
+/// leaves no file that looks cut.
+static CLAIMED: AtomicU64 = AtomicU64::new(CHUNK_UNIT);
+static MAX_BYTES: AtomicU64 = AtomicU64::new(u64::MAX);
+/// Where the oldest chunk may lie, once the cap is reached: places are reused in the order of the file.
+static OLDEST: AtomicU64 = AtomicU64::new(CHUNK_UNIT);
+static REUSE: TryLock = TryLock::new();
+/// Places looked at for one that can be reused, before it is given up.
+const LOOKS: u32 = 256;
+static SEQUENCE: AtomicU64 = AtomicU64::new(0);
+
+/// A new file: nothing is claimed but its first unit.
+pub fn begin(max_bytes: u64) {
+    CLAIMED.store(CHUNK_UNIT, Ordering::Relaxed);
+    OLDEST.store(CHUNK_UNIT, Ordering::Relaxed);
+    SEQUENCE.store(0, Ordering::Relaxed);
+    REUSE.reset();
+    MAX_BYTES.store(if max_bytes == 0 { u64::MAX } else { max_bytes }, Ordering::Relaxed);
+}
+
+/// Whether there is a chunk.
+pub fn is_begun() -> bool {
+    SEQUENCE.load(Ordering::Relaxed) > 0
+}
+
+/// The number of the next chunk.
+pub fn next_sequence() -> u64 {
+    SEQUENCE.fetch_add(1, Ordering::Relaxed)
+}
+
+/// A piece of the file in memory.
+pub struct Piece {
+    /// Where it is mapped.
+    pub address: *mut u8,
+    /// Where it lies in the file.
+    pub offset: u64,
+}
+
+/// Claims the next [`CHUNK_UNIT`] bytes of the file, all zeros, in memory. An error stops recording, and the header
+/// says why.
+pub fn piece() -> Option<Piece> {
+    if !file::is_open() {
+        return None;
+    }
+    let (offset, reused) = match extend() {
+        Some(offset) => (offset, false),
+        None => {
+            let Some(offset) = reuse(|_, _| Ok(())) else {
+                file::full();
+                return None;
+            };
+            (offset, true)
+        }
+    };
+    match memory(offset) {
+        Ok(address) => {
+            if reused {
+                // SAFETY: a fresh mapping of that many bytes; what lies there is the past.
+                unsafe { core::ptr::write_bytes(address, 0, CHUNK_UNIT as usize) };
+            }
+            file::reaches(offset.saturating_add(CHUNK_UNIT));
+            Some(Piece { address, offset })
+        }
+        Err(errno) => {
+            file::failed(errno);
+            None
+        }
+    }
+}
+
+fn memory(offset: u64) -> Result<*mut u8, i32> {
+    if written::is_on() {
+        return sys::map_private(CHUNK_UNIT as usize);
+    }
+    let file = OpenFile::again()?;
+    file.reserve(offset, CHUNK_UNIT)?;
+    sys::map(file.descriptor(), offset, CHUNK_UNIT as usize)
+}
+
+/// Gives an opened chunk of events a place and writes its header there. `header.offset` and what lies at the place are
+/// set; nothing else may refer to the chunk yet.
+///
+/// # Errors
+/// The errno of what failed; `Ok(false)`: the cap leaves no place.
+pub fn place(file: &OpenFile, header: &mut ChunkHeader) -> Result<bool, i32> {
+    let mut write = |file: &OpenFile, offset: u64| {
+        header.offset = offset;
+        file.write(header_bytes(header), offset)
+    };
+    if let Some(offset) = extend() {
+        write(file, offset)?;
+        file::reaches(offset.saturating_add(CHUNK_UNIT));
+        return Ok(true);
+    }
+    let mut outcome = Ok(());
+    let found = reuse(|file, offset| {
+        outcome = write(file, offset);
+        outcome
+    });
+    outcome.map(|()| found.is_some())
+}
+
+/// The bytes of a chunk's header.
+pub fn header_bytes(header: &ChunkHeader) -> &[u8] {
+    // SAFETY: plain data without padding, of that many bytes.
+    unsafe { core::slice::from_raw_parts((&raw const *header).cast(), chunk::HEADER_BYTES) }
+}
+
+fn extend() -> Option<u64> {
+    let limit = MAX_BYTES.load(Ordering::Relaxed);
+    let longer = |end: u64| end.checked_add(CHUNK_UNIT).filter(|&end| end <= limit);
+    CLAIMED.fetch_update(Ordering::AcqRel, Ordering::Relaxed, longer).ok()
+}
+
+/// The place of the oldest sealed chunk of events. `take` makes it look taken before another thread looks.
+fn reuse(take: impl FnOnce(&OpenFile, u64) -> Result<(), i32>) -> Option<u64> {
+    let file = OpenFile::again().ok()?;
+    let _held = REUSE.try_for_a_while()?;
+    let end = CLAIMED.load(Ordering::Relaxed);
+    for _ in 0..LOOKS {
+        let at = OLDEST.load(Ordering::Relaxed);
+        let next = at.saturating_add(CHUNK_UNIT);
+        OLDEST.store(if next < end { next } else { CHUNK_UNIT }, Ordering::Relaxed);
+        let Some(events) = sealed_events(&file, at) else { continue };
+        // Nobody may take it for what it was.
+        file.write(&[0; 8], at).and_then(|()| take(&file, at)).ok()?;
+        file::discarded(u64::from(events));
+        return Some(at);
+    }
+    None
+}
+
+/// The number of events of a sealed chunk of events; `None` if none lies there.
+fn sealed_events(file: &OpenFile, at: u64) -> Option<u32> {
+    let mut header = core::mem::MaybeUninit::<ChunkHeader>::zeroed();
+    // SAFETY: plain data of that many bytes, all of them set.
+    let bytes = unsafe { core::slice::from_raw_parts_mut(header.as_mut_ptr().cast::<u8>(), chunk::HEADER_BYTES) };
+    if sys::read_at(file.descriptor(), bytes, at) != bytes.len() as isize {
+        return None;
+    }
+    // SAFETY: any bytes are a header.
+    let header = unsafe { header.assume_init() };
+    let sealed = header.magic == chunk::MAGIC
+        && header.offset == at
+        && header.kind == chunk::KIND_EVENTS
+        && header.state == chunk::STATE_SEALED
+        && u64::from(header.bytes) == CHUNK_UNIT;
+    sealed.then_some(header.events())
+}

@@ -1,0 +1,158 @@
+//! Recording where files cannot be mapped for sharing, or had better not be: on network file systems, where a full
+//! disk or a lost server would kill the program with SIGBUS.
+//!
+//! All is as with a mapped file, but what would be mapped is private memory, and from time to time, when a thread takes
+//! a clock reading, and at the end, what is new is written to the file. What the file has not got is lost when the
+//! process is killed.
+
+use core::sync::atomic::{AtomicBool, AtomicPtr, AtomicU32, AtomicU64, Ordering};
+use umtui_wire::chunk::{self, ChunkHeader, DESK_BYTES, DESKS_AT, Desk};
+use umtui_wire::header::{CHUNK_UNIT, FileHeader, HEADER_BYTES};
+
+use crate::file::OpenFile;
+use crate::sys::{Held, TryLock};
+use crate::{chunks, space};
+
+static ON: AtomicBool = AtomicBool::new(false);
+static FLUSHING: TryLock = TryLock::new();
+
+/// A chunk in private memory.
+struct Entry {
+    chunk: AtomicPtr<ChunkHeader>,
+    /// Its bytes are being written, or it is being changed for another.
+    lock: TryLock,
+    sequence: AtomicU64,
+    /// Bytes of it that the file has.
+    flushed: AtomicU32,
+}
+
+/// Chunks beyond these are written when they are full.
+static ENTRIES: [Entry; 1024] = [const {
+    Entry {
+        chunk: AtomicPtr::new(core::ptr::null_mut()),
+        lock: TryLock::new(),
+        sequence: AtomicU64::new(0),
+        flushed: AtomicU32::new(0),
+    }
+}; 1024];
+
+/// Whether this is how the process records.
+pub fn is_on() -> bool {
+    ON.load(Ordering::Relaxed)
+}
+
+/// Begins a file; whether it is written this way.
+pub fn begin(on: bool) {
+    ON.store(on, Ordering::Relaxed);
+    FLUSHING.reset();
+    for entry in &ENTRIES {
+        entry.chunk.store(core::ptr::null_mut(), Ordering::Relaxed);
+        entry.lock.reset();
+    }
+}
+
+/// Takes a chunk in that is to be written.
+pub fn add(chunk: *mut ChunkHeader) {
+    if !is_on() {
+        return;
+    }
+    for entry in &ENTRIES {
+        if entry.chunk.compare_exchange(core::ptr::null_mut(), chunk, Ordering::AcqRel, Ordering::Relaxed).is_ok() {
+            return;
+        }
+    }
+}
+
+/// Nobody writes the chunk's bytes while what this returns lives; `None`: somebody does. A chunk that was never taken
+/// in, or a file that is mapped, is always free.
+pub fn hold(chunk: *mut ChunkHeader) -> Option<Option<Held<'static>>> {
+    if !is_on() {
+        return Some(None);
+    }
+    match ENTRIES.iter().find(|entry| entry.chunk.load(Ordering::Acquire) == chunk) {
+        Some(entry) => entry.lock.try_for_a_while().map(Some),
+        None => Some(None),
+    }
+}
+
+/// Writes a chunk's bytes for the last time, before its memory goes.
+pub fn remove(chunk: *mut ChunkHeader) {
+    let Some(entry) = ENTRIES.iter().find(|entry| is_on() && entry.chunk.load(Ordering::Acquire) == chunk) else {
+        return;
+    };
+    let _held = entry.lock.try_for_a_while();
+    if let Ok(file) = OpenFile::again() {
+        let _ = entry.flush(&file, chunk);
+    }
+    entry.chunk.store(core::ptr::null_mut(), Ordering::Release);
+}
+
+/// Writes what is new, unless somebody is at it already.
+pub fn flush(header: *mut FileHeader) {
+    if !is_on() {
+        return;
+    }
+    let Some(_held) = FLUSHING.try_at_once() else { return };
+    let Ok(file) = OpenFile::again() else { return };
+    for entry in &ENTRIES {
+        let chunk = entry.chunk.load(Ordering::Acquire);
+        if chunk.is_null() {
+            continue;
+        }
+        let Some(_held) = entry.lock.try_at_once() else { continue };
+        // It may have gone since.
+        if entry.chunk.load(Ordering::Acquire) == chunk && entry.flush(&file, chunk).is_err() {
+            return;
+        }
+    }
+    // SAFETY: the header stays; its live fields may be of different moments, as in a mapped file.
+    let page = unsafe { core::slice::from_raw_parts(header.cast::<u8>(), HEADER_BYTES) };
+    let _ = file.write(page, 0);
+}
+
+impl Entry {
+    /// The slots first, so that what the header says is there.
+    fn flush(&self, file: &OpenFile, chunk: *mut ChunkHeader) -> Result<(), i32> {
+        // SAFETY: the chunk's memory is there while its entry is; the lock keeps its owner from beginning another in it.
+        let mut header = unsafe { chunk.read_volatile() };
+        if header.magic != chunk::MAGIC {
+            return Ok(());
+        }
+        if header.kind == chunk::KIND_DESKS {
+            return desks(file, chunk, &header);
+        }
+        if self.sequence.swap(header.sequence, Ordering::Relaxed) != header.sequence {
+            self.flushed.store(chunk::HEADER_BYTES as u32, Ordering::Relaxed);
+        }
+        // SAFETY: as above.
+        let end = unsafe { chunks::committed(chunk) }.load(Ordering::Acquire).min(CHUNK_UNIT as u32);
+        let from = self.flushed.load(Ordering::Relaxed).min(end);
+        // SAFETY: what is committed is not changed any more.
+        let slots = unsafe {
+            core::slice::from_raw_parts(chunk.cast::<u8>().add(from as usize), end.wrapping_sub(from) as usize)
+        };
+        file.write(slots, header.offset.saturating_add(u64::from(from)))?;
+        header.committed = end;
+        file.write(space::header_bytes(&header), header.offset)?;
+        self.flushed.store(end, Ordering::Relaxed);
+        Ok(())
+    }
+}
+
+/// Writes the desks as far as they have been used.
+fn desks(file: &OpenFile, chunk: *mut ChunkHeader, header: &ChunkHeader) -> Result<(), i32> {
+    let mut end = DESKS_AT;
+    let mut at = DESKS_AT;
+    while at.saturating_add(DESK_BYTES) <= CHUNK_UNIT as usize {
+        // SAFETY: the desk lies within the chunk's memory.
+        let no_frame = unsafe { (*chunk.byte_add(at).cast::<Desk>()).no_frame };
+        at = at.saturating_add(DESK_BYTES);
+        if no_frame != 0 {
+            end = at;
+        }
+    }
+    // SAFETY: as above; entries that change meanwhile are as they would be in a mapped file.
+    let bytes = unsafe { core::slice::from_raw_parts(chunk.cast::<u8>().add(DESKS_AT), end.wrapping_sub(DESKS_AT)) };
+    file.write(bytes, header.offset.saturating_add(DESKS_AT as u64))?;
+    file.write(space::header_bytes(header), header.offset)
+}
