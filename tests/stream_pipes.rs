@@ -97,9 +97,9 @@ fn a_fifo_without_a_reader_holds_nobody_up() {
 /// Events that are said to have been read by nobody.
 fn unread(output: &std::process::Output) -> u64 {
     let told = told(output);
-    told.lines().find(|line| line.contains("read by nobody")).map_or(0, |line| {
-        line.split_whitespace().nth(1).unwrap().parse().unwrap()
-    })
+    told.lines()
+        .find(|line| line.contains("read by nobody"))
+        .map_or(0, |line| line.split_whitespace().nth(1).unwrap().parse().unwrap())
 }
 
 /// Pitfall 51: the reader dies in the middle, and nobody follows it.
@@ -107,7 +107,11 @@ fn unread(output: &std::process::Output) -> u64 {
 fn a_reader_that_dies_is_not_felt() {
     let runs = tempfile::tempdir().unwrap();
     let fifo = Fifo::new(runs.path(), "fifo");
-    let writer = stress(fifo.path(), &["--drain", "1"], &["--calls", "200000", "--rate", "100000", "--seconds", "2", "--counts"]);
+    let writer = stress(
+        fifo.path(),
+        &["--drain", "1"],
+        &["--calls", "200000", "--rate", "100000", "--seconds", "2", "--counts"],
+    );
     let mut read = Vec::new();
     fifo.open().take(300_000).read_to_end(&mut read).unwrap();
     let output = writer.wait_with_output().unwrap();
@@ -137,7 +141,11 @@ fn frames_cut(read: &[u8]) -> u64 {
 fn a_second_reader_goes_on_where_the_first_died() {
     let runs = tempfile::tempdir().unwrap();
     let fifo = Fifo::new(runs.path(), "fifo");
-    let writer = stress(fifo.path(), &["--drain", "30"], &["--threads", "3", "--calls", "300000", "--rate", "100000", "--seconds", "3"]);
+    let writer = stress(
+        fifo.path(),
+        &["--drain", "30"],
+        &["--threads", "3", "--calls", "300000", "--rate", "100000", "--seconds", "3"],
+    );
     let mut first = Vec::new();
     fifo.open().take(500_000).read_to_end(&mut first).unwrap();
     let report = report_of(fifo.path()).report();
@@ -239,17 +247,20 @@ fn the_recorder_can_be_killed_and_the_next_one_cleans_up() {
     std::fs::create_dir(&private).unwrap();
     let fifo = Fifo::new(runs.path(), "fifo");
     let out = runs.path().join("out.txt");
-    let mut recorder = stream::stress_command(fifo.path(), &[], &["--calls", "100000", "--rate", "100000", "--seconds", "1"])
-        .env("XDG_RUNTIME_DIR", &private)
-        .stdout(std::fs::File::create(&out).unwrap())
-        .spawn()
-        .unwrap();
+    let mut recorder =
+        stream::stress_command(fifo.path(), &[], &["--calls", "100000", "--rate", "100000", "--seconds", "1"])
+            .env("XDG_RUNTIME_DIR", &private)
+            .stdout(std::fs::File::create(&out).unwrap())
+            .spawn()
+            .unwrap();
     wait_for("a recording", LONG, || {
         stream::folders(&private).iter().any(|folder| !common::files(folder, "umt").is_empty())
     });
     common::signal(recorder.id(), 9);
     recorder.wait().unwrap();
-    wait_for("the program's own end", LONG, || std::fs::read_to_string(&out).unwrap().contains("stress threads 1 calls 100000"));
+    wait_for("the program's own end", LONG, || {
+        std::fs::read_to_string(&out).unwrap().contains("stress threads 1 calls 100000")
+    });
     assert_eq!(stream::folders(&private).len(), 1, "nobody was there to remove it");
     let mut next = stream::stress_command(fifo.path(), &["--drain", "0"], &["--calls", "10"]);
     assert!(next.env("XDG_RUNTIME_DIR", &private).output().unwrap().status.success());
@@ -267,7 +278,15 @@ fn signals_and_statuses_are_the_programs() {
     assert_eq!((seven.status.code(), seven.stdout.as_slice()), (Some(3), &b""[..]));
     assert!(told(&seven).starts_with("out\n") && told(&seven).contains("no CUDA call was seen"), "{}", told(&seven));
     let mut recorder = Command::new(UMTUI);
-    recorder.args(["record", "-o", "-", "--", "sh", "-c", "trap 'exit 9' TERM; echo ready >&2; while :; do sleep 0.05; done"]);
+    recorder.args([
+        "record",
+        "-o",
+        "-",
+        "--",
+        "sh",
+        "-c",
+        "trap 'exit 9' TERM; echo ready >&2; while :; do sleep 0.05; done",
+    ]);
     let mut recorder = recorder.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
     let mut ready = [0; 6];
     recorder.stderr.as_mut().unwrap().read_exact(&mut ready).unwrap();
@@ -303,7 +322,10 @@ fn a_complete_recording_and_a_growing_one_can_be_sent_on() {
     assert_eq!(common::report(&[&kept])["apis"], one["apis"]);
     // One that grows.
     let at = runs.path().join("growing");
-    let growing = demo(&["-o", at.to_str().unwrap()], &["stress", "--calls", "50000", "--rate", "50000", "--seconds", "1"]).spawn().unwrap();
+    let growing =
+        demo(&["-o", at.to_str().unwrap()], &["stress", "--calls", "50000", "--rate", "50000", "--seconds", "1"])
+            .spawn()
+            .unwrap();
     wait_for("a recording", LONG, || !common::files(&at, "umt").is_empty());
     let sent = Command::new(UMTUI).arg("stream").arg(&at).output().unwrap();
     growing.wait_with_output().unwrap();
@@ -327,7 +349,9 @@ fn other_traces_come_through_a_pipe_as_well() {
     let report: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
     assert_eq!(report["apis"], plain["apis"]);
     // What is none is named in one line.
-    for (bytes, why) in [(&b""[..], "nothing came"), (b"hello\n", "begins with"), (b"UMF\x1b\x30\0\x07\0", "newer umtui")] {
+    for (bytes, why) in
+        [(&b""[..], "nothing came"), (b"hello\n", "begins with"), (b"UMF\x1b\x30\0\x07\0", "newer umtui")]
+    {
         let output = stream::report_command(bytes);
         assert_eq!(output.status.code(), Some(2));
         let said = told(&output);
@@ -340,7 +364,8 @@ fn a_stream_that_breaks_off_is_no_running_program() {
     let stream = Command::new(UMTUI).arg("stream").arg(tests_data()).output().unwrap().stdout;
     let report = stream::report_bytes(&stream[..stream.len() - 100]);
     assert_eq!(report["trace"]["truncated"], true);
-    let mut text = Command::new(UMTUI).args(["report", "-"]).stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
+    let mut text =
+        Command::new(UMTUI).args(["report", "-"]).stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
     text.stdin.take().unwrap().write_all(&stream[..stream.len() - 100]).unwrap();
     let text = String::from_utf8(text.wait_with_output().unwrap().stdout).unwrap();
     assert!(text.contains("the stream ended without its end"), "{text}");
@@ -410,4 +435,88 @@ fn an_event_arrives_within_two_hundred_milliseconds() {
     lags.sort();
     // The machine may be busy: most of them, not each.
     assert!(lags[lags.len() * 3 / 4] < Duration::from_millis(200), "{lags:?}");
+}
+
+/// Pitfall 51: a reader that is slower than the program, with room for little: what was overwritten is counted, live.
+#[test]
+fn a_slow_reader_costs_events_and_never_time() {
+    let runs = tempfile::tempdir().unwrap();
+    let fifo = Fifo::new(runs.path(), "fifo");
+    let mut reader = fifo.open_later();
+    let options = ["--drain", "30", "--max-size", "2M"];
+    let workload = ["--threads", "4", "--calls", "400000", "--rate", "200000", "--seconds", "2"];
+    let begun = Instant::now();
+    let writer = stress(fifo.path(), &options, &workload);
+    let mut from = reader.take_open();
+    let pid = writer.id();
+    let reading = std::thread::spawn(move || {
+        let mut read = Vec::new();
+        let mut buffer = vec![0; 64 << 10];
+        while !stream::children(pid).is_empty() {
+            let count = from.read(&mut buffer).unwrap();
+            read.extend_from_slice(&buffer[..count]);
+            std::thread::sleep(Duration::from_millis(50));
+        }
+        let ended = Instant::now();
+        from.read_to_end(&mut read).unwrap();
+        (read, ended)
+    });
+    let output = writer.wait_with_output().unwrap();
+    let (read, ended) = reading.join().unwrap();
+    assert!(output.status.success(), "{}", told(&output));
+    assert!(ended - begun < LONG / 2, "{:?}", ended - begun);
+    let report = stream::report_bytes(&read);
+    let whole = runs.path().join("whole");
+    demo(&["-o", whole.to_str().unwrap()], &["stress", "--threads", "4", "--calls", "400000"]).output().unwrap();
+    let recorded = common::report(&[&whole])["trace"]["events"].as_u64().unwrap();
+    assert!(lost(&report) > 0, "{report}");
+    assert_eq!(unread(&output), 0, "{}", told(&output));
+    assert_eq!(report["trace"]["missed"], 0);
+    assert_eq!(report["trace"]["events"].as_u64().unwrap() + lost(&report), recorded);
+}
+
+/// A reader that never takes anything is given up, and what it could not have is counted.
+#[test]
+fn a_reader_that_never_reads_is_given_up() {
+    let runs = tempfile::tempdir().unwrap();
+    let fifo = Fifo::new(runs.path(), "fifo");
+    let mut reader = fifo.open_later();
+    let writer = stress(fifo.path(), &["--drain", "1"], &["--threads", "2", "--calls", "200000"]);
+    let mut from = reader.take_open();
+    let output = writer.wait_with_output().unwrap();
+    assert!(output.status.success(), "{}", told(&output));
+    // Afterwards it reads what still lay in the pipe.
+    let mut read = Vec::new();
+    from.read_to_end(&mut read).unwrap();
+    let whole = runs.path().join("whole");
+    demo(&["-o", whole.to_str().unwrap()], &["stress", "--threads", "2", "--calls", "200000"]).output().unwrap();
+    let recorded = common::report(&[&whole])["trace"]["events"].as_u64().unwrap();
+    assert!(unread(&output) > 0);
+    assert_eq!(stream::events_of(&read) + unread(&output), recorded, "{}", told(&output));
+}
+
+/// As sshd starts commands: stdout is a socket.
+#[test]
+fn a_socket_takes_the_stream_as_well() {
+    let runs = tempfile::tempdir().unwrap();
+    let (ours, mut reader) = std::os::unix::net::UnixStream::pair().unwrap();
+    let mut command = demo(&["-o", "-"], &["stress", "--threads", "2", "--calls", "100000"]);
+    let mut recorder = command.stdout(std::os::fd::OwnedFd::from(ours)).spawn().unwrap();
+    // It holds our copy of the recorder's end.
+    drop(command);
+    let mut read = Vec::new();
+    // In pieces that no frame fits, so that frames are cut.
+    let mut buffer = vec![0; 1000];
+    loop {
+        match reader.read(&mut buffer).unwrap() {
+            0 => break,
+            count => read.extend_from_slice(&buffer[..count]),
+        }
+    }
+    assert!(recorder.wait().unwrap().success());
+    let report = stream::report_bytes(&read);
+    let whole = runs.path().join("whole");
+    demo(&["-o", whole.to_str().unwrap()], &["stress", "--threads", "2", "--calls", "100000"]).output().unwrap();
+    assert_eq!(counts(&report, "runtime"), counts(&common::report(&[&whole]), "runtime"));
+    assert_eq!((lost(&report), &report["trace"]["truncated"]), (0, &false.into()));
 }

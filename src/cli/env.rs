@@ -15,7 +15,8 @@ use crate::launch::{self, Environment, RunOptions};
 pub fn run(arguments: &Env) -> anyhow::Result<u8> {
     let path = &arguments.output;
     if Target::of(path).is_some() {
-        let what = "is no folder; variables alone cannot fill a pipe: use `umtui record -o`, or `umtui stream` on a folder";
+        let what =
+            "is no folder; variables alone cannot fill a pipe: use `umtui record -o`, or `umtui stream` on a folder";
         anyhow::bail!("{} {what}", path.display());
     }
     std::fs::create_dir_all(path).with_context(|| format!("{} cannot be made", path.display()))?;

@@ -4,12 +4,14 @@
 //! the newest chunks before the older ones, definitions last. Then it sends definitions, events in order of time, open
 //! calls, and how the file stands; a reader shows all of that at once.
 
-use std::collections::{BTreeMap, BTreeSet, BinaryHeap};
 use std::cmp::Reverse;
+use std::collections::{BTreeMap, BTreeSet, BinaryHeap};
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use umtui_wire::chunk::{ChunkHeader, DESK_BYTES, DESKS_AT, Desk, HEADER_BYTES, KIND_DEFINITIONS, KIND_DESKS, KIND_EVENTS, OpenCall};
+use umtui_wire::chunk::{
+    ChunkHeader, DESK_BYTES, DESKS_AT, Desk, HEADER_BYTES, KIND_DEFINITIONS, KIND_DESKS, KIND_EVENTS, OpenCall,
+};
 use umtui_wire::frame::{
     self, DEFINITION_SLOTS, DefinitionsPart, DeskPart, DesksPart, EVENT_SLOTS, EndPart, PAGE_PARTS, PagePart, PassPart,
     is_event,
@@ -527,13 +529,7 @@ fn records_for_a_frame(slots: &[Slot]) -> (usize, u32) {
 }
 
 /// Sends definitions of a chunk, from its slot `from` on; how many slots are whole records.
-fn send_records(
-    slots: &[Slot],
-    from: u32,
-    chunk: u64,
-    counts: &mut Counts,
-    sink: &mut dyn Sink,
-) -> Result<u32, Stop> {
+fn send_records(slots: &[Slot], from: u32, chunk: u64, counts: &mut Counts, sink: &mut dyn Sink) -> Result<u32, Stop> {
     let (mut done, mut rest) = (0, slots);
     let mut frame: Option<Frame> = None;
     while let Some((_, record, others)) = first_record(rest) {

@@ -1,7 +1,8 @@
 //! All files of a recording, those to come included.
 
+use std::fs;
 use std::path::{Path, PathBuf};
-use std::time::{Duration, Instant};
+use std::time::{Duration, Instant, SystemTime};
 use umtui_wire::frame::{END_GONE, END_LEFT};
 use umtui_wire::header::STATE_ENDED;
 
@@ -19,6 +20,8 @@ pub struct Follower {
     waiting: Vec<Found>,
     files: Vec<Followed>,
     looked: Option<Instant>,
+    /// When something was last made in each of the folders.
+    changed: Vec<Option<SystemTime>>,
     /// Files are ours alone: they are removed once they have been sent.
     private: bool,
     /// Files that have been followed.
@@ -36,7 +39,7 @@ impl Follower {
     pub fn new(paths: &[PathBuf], private: bool) -> Result<Self, (PathBuf, std::io::Error)> {
         let paths = Paths::new(paths)?;
         let (waiting, files) = (Vec::new(), Vec::new());
-        Ok(Self { paths, waiting, files, looked: None, private, seen: 0, before: (0, 0) })
+        Ok(Self { paths, waiting, files, looked: None, changed: Vec::new(), private, seen: 0, before: (0, 0) })
     }
 
     /// Processes that have been seen.
@@ -72,7 +75,13 @@ impl Follower {
     /// Looks for new files, and at the processes; `now`: whether or not the last time is a while ago.
     pub fn look(&mut self, now: bool) {
         let due = self.looked.is_none_or(|then| then.elapsed() >= LOOK);
-        self.waiting.extend(self.paths.look());
+        let changed =
+            self.paths.folders().iter().map(|folder| fs::metadata(folder).and_then(|data| data.modified()).ok());
+        let changed: Vec<_> = changed.collect();
+        if due || now || changed != self.changed {
+            self.changed = changed;
+            self.waiting.extend(self.paths.look());
+        }
         for found in std::mem::take(&mut self.waiting) {
             match Followed::open(&found.path, self.private) {
                 Ok(Some(file)) => {
@@ -141,7 +150,7 @@ impl Follower {
         self.before = (self.before.0 + sent, self.before.1 + dropped);
         if self.private {
             // Its bytes have gone out; nobody else knows of it.
-            let _ = std::fs::remove_file(file.path());
+            let _ = fs::remove_file(file.path());
         }
     }
 }
@@ -149,6 +158,6 @@ impl Follower {
 fn is_empty(path: &Path) -> bool {
     use std::io::Read;
     let mut first = [0; 8];
-    let read = std::fs::File::open(path).and_then(|mut file| file.read(&mut first));
+    let read = fs::File::open(path).and_then(|mut file| file.read(&mut first));
     read.is_ok() && first == [0; 8]
 }

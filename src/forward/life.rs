@@ -1,5 +1,6 @@
 //! Whether a process whose file we follow may still write to it.
 
+use std::sync::OnceLock;
 use umtui_wire::header::FileHeader;
 
 /// Whether a process of this machine still runs; `None` for one of another machine or another boot, of which nothing
@@ -18,9 +19,12 @@ pub fn runs(header: &FileHeader) -> Option<bool> {
 }
 
 fn boot_id() -> Option<[u8; 16]> {
-    let text = std::fs::read_to_string("/proc/sys/kernel/random/boot_id").ok()?;
-    let digits: String = text.chars().filter(char::is_ascii_hexdigit).collect();
-    u128::from_str_radix(&digits, 16).ok().map(u128::to_be_bytes)
+    static ID: OnceLock<Option<[u8; 16]>> = OnceLock::new();
+    *ID.get_or_init(|| {
+        let text = std::fs::read_to_string("/proc/sys/kernel/random/boot_id").ok()?;
+        let digits: String = text.chars().filter(char::is_ascii_hexdigit).collect();
+        u128::from_str_radix(&digits, 16).ok().map(u128::to_be_bytes)
+    })
 }
 
 #[cfg(test)]

@@ -98,8 +98,17 @@ pub fn run(
         watch.add(path);
     }
     let now = Instant::now();
-    let mut run =
-        Run { follower, output, control, watch, until_ended, moved: now, repeat: Repeat::default(), quiet: 0, waiting: now };
+    let mut run = Run {
+        follower,
+        output,
+        control,
+        watch,
+        until_ended,
+        moved: now,
+        repeat: Repeat::default(),
+        quiet: 0,
+        waiting: now,
+    };
     while run.step() {}
     Ok(run.finish())
 }
@@ -131,7 +140,9 @@ impl Run<'_> {
         if !self.output.connected() {
             self.follower.forget_reader();
             let since = ended.map(|ended| ended.max(self.waiting));
-            if since.is_some_and(|since| since.elapsed() > self.control.drain()) || self.until_ended && self.output.is_over() {
+            if since.is_some_and(|since| since.elapsed() > self.control.drain())
+                || self.until_ended && self.output.is_over()
+            {
                 return false;
             }
             std::thread::sleep(BUSY);

@@ -234,6 +234,7 @@ impl Engine {
         self.recording
             .clone()
             .or_else(|| trace.files.first().cloned())
+            .or_else(|| self.feed.stream().map(str::to_owned))
             .map(|name| safe(&name).into_owned())
             .unwrap_or_default()
     }

@@ -160,6 +160,11 @@ impl Feed {
         ended
     }
 
+    /// What the first stream that goes on is called.
+    pub(super) fn stream(&self) -> Option<&str> {
+        self.pipes.first().map(|pipe| if pipe.name() == "-" { "stdin" } else { pipe.name() })
+    }
+
     /// Whether more may come through a pipe.
     pub(super) fn streams(&self) -> bool {
         !self.pipes.is_empty()

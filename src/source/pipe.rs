@@ -8,9 +8,9 @@ use std::io::{self, IsTerminal, Read, Write};
 use std::os::fd::AsFd;
 use std::os::unix::fs::{FileTypeExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, Sender, channel};
-use std::sync::Arc;
 use std::thread::JoinHandle;
 use std::time::Duration;
 
@@ -18,11 +18,8 @@ use super::frames::{Frames, has_frame};
 use super::spool::{Spool, Spooled};
 use super::{FileBytes, poll, temporary};
 
-/// Bytes after which it is decided what a stream is: more than the longest frame, so that one that was joined in the
-/// middle is known.
+/// Bytes in which a frame must begin and end, wherever the stream was joined.
 const HEAD: usize = 3 * umtui_wire::frame::FRAME_BYTES;
-/// Likewise what is decided when nothing has come for so long.
-const PATIENCE: Duration = Duration::from_millis(100);
 /// Longest wait without looking whether anybody still wants to know.
 const LOOK: Duration = Duration::from_millis(50);
 /// Bytes read at once.
@@ -52,14 +49,9 @@ pub struct Pipe {
 /// that is a pipe.
 #[must_use]
 pub fn is_pipe(path: &Path) -> bool {
-    let one_way = |path: &Path| {
-        std::fs::metadata(path).is_ok_and(|data| {
-            let kind = data.file_type();
-            kind.is_fifo() || kind.is_socket() || kind.is_char_device()
-        })
-    };
-    // A file as standard input has a path like any other.
-    if path == Path::new("-") { one_way(Path::new(STDIN)) } else { one_way(path) }
+    let Ok(kind) = std::fs::metadata(path_of(path)).map(|data| data.file_type()) else { return false };
+    // A file as standard input has a path like any other. A terminal there is refused when it is opened.
+    kind.is_fifo() || kind.is_socket() || (path == Path::new("-") && kind.is_char_device())
 }
 
 /// The path to open for what the user has named.
@@ -161,22 +153,24 @@ impl Pump {
         let mut buffer = vec![0; READ];
         let mut head = Vec::new();
         loop {
-            let came = self.read(&mut buffer, PATIENCE)?;
+            let came = self.read(&mut buffer, LOOK)?;
             if let Came::Bytes(count) = came {
                 head.extend_from_slice(buffer.get(..count).unwrap_or(&[]));
             }
             if has_frame(&head) {
                 return self.frames(&head, &mut buffer);
             }
-            let enough = head.len() >= HEAD || !may_be_frames(&head);
-            match came {
-                Came::End if head.is_empty() => {
-                    let why = "nothing came: the program made no CUDA call, or nothing was recorded";
-                    return Err(io::Error::new(io::ErrorKind::UnexpectedEof, why));
-                }
-                Came::End => return self.whole(&head, &mut buffer, true),
-                _ if enough => return self.whole(&head, &mut buffer, false),
-                _ => {}
+            let ended = matches!(came, Came::End);
+            if ended && head.is_empty() {
+                let why = "nothing came: the program made no CUDA call, or nothing was recorded";
+                return Err(io::Error::new(io::ErrorKind::UnexpectedEof, why));
+            }
+            if ended || is_trace(&head) {
+                return self.whole(&head, &mut buffer, ended);
+            }
+            if head.len() >= HEAD {
+                // Nothing that anybody could read: the beginning is enough to say so.
+                return self.whole(&head, &mut buffer, true);
             }
             if self.stopped() {
                 return Ok(());
@@ -216,9 +210,9 @@ impl Pump {
             spool.take(&header, body, 0)?;
         }
         let skipped = frames.skipped().saturating_sub(joined.unwrap_or(0));
-        let left = spool.end(frames.offset(), skipped);
+        let told = spool.end(frames.offset(), skipped);
         spool.fresh().into_iter().for_each(|file| self.tell(Arrived::File(file)));
-        left.into_iter().for_each(|why| self.tell(Arrived::Failed(why)));
+        told.into_iter().for_each(|why| self.tell(Arrived::Failed(why)));
         Ok(())
     }
 
@@ -260,8 +254,8 @@ impl Pump {
     }
 }
 
-/// Whether these first bytes may yet turn out to be frames.
-fn may_be_frames(head: &[u8]) -> bool {
-    const OTHERS: [&[u8]; 3] = [b"# umtui trace", b"\xef\xbb\xbf# umtui trace", &umtui_wire::header::MAGIC];
-    !OTHERS.iter().any(|other| head.starts_with(other))
+/// Whether these are the first bytes of a trace that is no stream of frames.
+fn is_trace(head: &[u8]) -> bool {
+    const TRACES: [&[u8]; 3] = [b"# umtui trace", b"\xef\xbb\xbf# umtui trace", &umtui_wire::header::MAGIC];
+    TRACES.iter().any(|trace| head.starts_with(trace))
 }

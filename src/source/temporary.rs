@@ -13,7 +13,8 @@ pub fn file() -> io::Result<File> {
     static COUNT: AtomicU64 = AtomicU64::new(0);
     let folder = std::env::temp_dir();
     let failed = |error: io::Error| {
-        let what = format!("{}: no temporary file can be made: {error}; set TMPDIR to another folder", folder.display());
+        let what =
+            format!("{}: no temporary file can be made: {error}; set TMPDIR to another folder", folder.display());
         io::Error::new(error.kind(), what)
     };
     for _ in 0..1000 {

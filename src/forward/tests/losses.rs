@@ -81,7 +81,7 @@ proptest! {
         }
         prop_assert_eq!(ended, 2);
         let (files, said) = spool(&stream, 1 + random.below(9000) as usize);
-        prop_assert_eq!(said, None);
+        prop_assert!(said.iter().all(|said| said.contains("were no frames")), "{:?}", said);
         prop_assert_eq!(files.len(), 2);
         let mut sums: Vec<(u64, u64, u64)> = Vec::new();
         for file in &files {
@@ -144,7 +144,7 @@ fn a_stream_that_breaks_off_says_so() {
     // Before its first page nothing can be shown, and that is said.
     let (files, said) = spool(&frames[3..].concat(), 4000);
     assert!(files.is_empty());
-    assert!(said.unwrap().contains("first page never came"));
+    assert!(said[0].contains("first page never came"));
 }
 
 #[test]
@@ -154,7 +154,12 @@ fn what_was_sent_before_is_told_apart_from_what_was_lost() {
     let image = plain(&mut random, 3000, 1);
     let frames = frames_of(&[write(folder.path(), "a.umt", &image)]);
     let is_events = |frame: &&Vec<u8>| header(frame).kind == KIND_EVENTS;
-    let others: Vec<u8> = frames.iter().filter(|frame| matches!(header(frame).kind, KIND_PAGE | KIND_DEFINITIONS)).flatten().copied().collect();
+    let others: Vec<u8> = frames
+        .iter()
+        .filter(|frame| matches!(header(frame).kind, KIND_PAGE | KIND_DEFINITIONS))
+        .flatten()
+        .copied()
+        .collect();
     let from = frames.iter().position(|frame| is_events(&frame)).unwrap() + 10;
     // The reader joins before the eleventh frame of events; the thirteenth is lost.
     let mut stream: Vec<u8> = frames[from..from + 2].concat();

@@ -1,7 +1,7 @@
 //! Files into frames, frames into files again: nothing changes but what was lost on the way, and that is counted.
 
-use super::frames::{Sink, Stop};
 use super::Follower;
+use super::frames::{Sink, Stop};
 use crate::parse::NativeReader;
 use crate::parse::native::tests::made::{Random, Wishes, make};
 use crate::parse::native::tests::model::{finish, lines};
@@ -58,7 +58,7 @@ pub(super) fn frames_of(paths: &[PathBuf]) -> Vec<Vec<u8>> {
 }
 
 /// The files that a stream becomes, and what is said at its end.
-pub(super) fn spool(stream: &[u8], pieces: usize) -> (Vec<Arc<Spooled>>, Option<String>) {
+pub(super) fn spool(stream: &[u8], pieces: usize) -> (Vec<Arc<Spooled>>, Vec<String>) {
     let mut frames = Frames::default();
     let mut spool = Spool::new("s");
     let take = |frames: &mut Frames, spool: &mut Spool| {
@@ -109,7 +109,7 @@ proptest! {
         let expected = lines(&read(std::slice::from_ref(&image)), &[image]);
         let stream = frames_of(&[path]).concat();
         let (files, said) = spool(&stream, pieces);
-        prop_assert_eq!((files.len(), said), (1, None));
+        prop_assert_eq!((files.len(), said), (1, Vec::new()));
         prop_assert_eq!(files[0].hold().life, Life::Gone);
         prop_assert_eq!(files[0].hold().missed, 0);
         prop_assert!(files[0].hold().notes.is_empty());
@@ -127,8 +127,7 @@ proptest! {
 /// A stream that is looked at after every pass shows at no time what is not so at the end.
 #[test]
 fn live_equals_reopened() {
-    let wishes =
-        Wishes { threads: 5, groups: 60_000, ticks_per_second: 1_000_000_000, sealed: true, hand_overs: true };
+    let wishes = Wishes { threads: 5, groups: 60_000, ticks_per_second: 1_000_000_000, sealed: true, hand_overs: true };
     let made = make(11, wishes);
     let folder = tempfile::tempdir().unwrap();
     let path = write(folder.path(), "a.umt", &made.image);
@@ -189,7 +188,7 @@ fn several_files_mix_in_one_stream() {
         }
     }
     let (files, said) = spool(&stream, 1000);
-    assert_eq!((files.len(), said), (3, None));
+    assert_eq!((files.len(), said), (3, Vec::new()));
     for file in bytes(&files) {
         let seen = lines(&read(std::slice::from_ref(&file)), std::slice::from_ref(&file));
         let same = |expected: &Vec<String>| {
@@ -203,8 +202,7 @@ fn several_files_mix_in_one_stream() {
 
 #[test]
 fn a_reader_that_comes_late_understands() {
-    let wishes =
-        Wishes { threads: 3, groups: 3000, ticks_per_second: 1_000_000_000, sealed: false, hand_overs: true };
+    let wishes = Wishes { threads: 3, groups: 3000, ticks_per_second: 1_000_000_000, sealed: false, hand_overs: true };
     let made = make(3, wishes);
     let folder = tempfile::tempdir().unwrap();
     let path = write(folder.path(), "a.umt", &made.image);

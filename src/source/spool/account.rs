@@ -35,8 +35,9 @@ impl Account {
             self.allowance = header.sent;
             self.dropped_before = header.dropped;
         } else {
-            self.frames += header.sequence.saturating_sub(self.sequence).saturating_sub(1);
-            self.fresh += header.sent.saturating_sub(self.accounted);
+            let frames = header.sequence.saturating_sub(self.sequence).saturating_sub(1);
+            self.frames = self.frames.saturating_add(frames);
+            self.fresh = self.fresh.saturating_add(header.sent.saturating_sub(self.accounted));
         }
         self.sequence = self.sequence.max(header.sequence);
         self.dropped = self.dropped.max(header.dropped);
@@ -56,12 +57,12 @@ impl Account {
         self.aged -= aged;
         let fresh = (missing - aged).min(self.fresh);
         self.fresh -= fresh;
-        aged + fresh
+        aged.saturating_add(fresh)
     }
 
     /// A pass has ended: what was missing before it and was found in no chunk meanwhile counts for the process.
     pub const fn pass(&mut self) {
-        self.settled += self.aged;
+        self.settled = self.settled.saturating_add(self.aged);
         self.aged = self.fresh;
         self.fresh = 0;
     }
@@ -74,13 +75,13 @@ impl Account {
 
     /// Events that could not be kept here.
     pub const fn failed(&mut self, events: u64) {
-        self.settled += events;
+        self.settled = self.settled.saturating_add(events);
     }
 
     /// Lost events that no chunk counts.
     #[must_use]
     pub const fn lost(&self) -> u64 {
-        self.settled + self.dropped.saturating_sub(self.dropped_before)
+        self.settled.saturating_add(self.dropped.saturating_sub(self.dropped_before))
     }
 
     /// Events from before we joined.

@@ -66,15 +66,15 @@ impl Chunks {
         let (slot, before, records) = beyond(part, records, chunk.next);
         if slot > chunk.next {
             let missing = account.gap(before.saturating_sub(chunk.events), first);
-            chunk.missing += missing;
+            chunk.missing = chunk.missing.saturating_add(missing);
             chunk.resume(part, missing, &mut self.full, claim);
         }
         if slot >= chunk.next {
             for (head, record) in Records(records) {
                 chunk.append(record, u64::from(is_event(head.kind)), part, &mut self.full, claim);
             }
-            chunk.next = slot + (records.len() / SLOT_BYTES) as u32;
-            chunk.events = before + events_in(records);
+            chunk.next = slot.saturating_add((records.len() / SLOT_BYTES) as u32);
+            chunk.events = before.saturating_add(events_in(records));
         }
         chunk.live(source);
         let committed = source.committed.saturating_sub(HEADER_BYTES as u32) / SLOT_BYTES as u32;
@@ -131,7 +131,7 @@ impl Chunk {
             let (offset, number) = claim(u64::from(header.bytes));
             let mut old = std::mem::replace(&mut self.place, Place::new(&header, offset, number));
             self.place.altered = true;
-            self.counted += old.header.lost;
+            self.counted = self.counted.saturating_add(old.header.lost);
             old.altered = true;
             old.header.sealed = part.reading;
             old.header.last_ticks = u64::MAX;
@@ -162,7 +162,7 @@ fn beyond<'a>(part: &EventsPart, records: &'a [u8], next: u32) -> (u32, u64, &'a
             break;
         }
         slot = slot.saturating_add(1 + u32::from(head.extra));
-        before += u64::from(is_event(head.kind));
+        before = before.saturating_add(u64::from(is_event(head.kind)));
         passed += record.len();
     }
     (slot, before, records.get(passed..).unwrap_or(&[]))

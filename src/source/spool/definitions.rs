@@ -40,8 +40,8 @@ impl Definitions {
         }
         let mut slot = part.slot;
         let mut rest = slots;
-        while let Some((record, others)) = head(rest)
-            .and_then(|head| rest.split_at_checked((1 + usize::from(head.extra)) * SLOT_BYTES))
+        while let Some((record, others)) =
+            head(rest).and_then(|head| rest.split_at_checked((1 + usize::from(head.extra)) * SLOT_BYTES))
         {
             if self.known.insert((part.chunk, slot)) {
                 self.record(record.to_vec());

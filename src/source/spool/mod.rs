@@ -186,22 +186,20 @@ impl Spool {
     }
 
     /// The stream has ended at byte `at`, and `skipped` bytes of it were no frames. What is left is published; the
-    /// result names what can be shown nowhere.
-    pub fn end(&mut self, at: u64, skipped: u64) -> Option<String> {
+    /// result is what can be told of no file.
+    pub fn end(&mut self, at: u64, skipped: u64) -> Vec<String> {
         for file in self.files.values_mut() {
             file.cut(at);
         }
-        if skipped > 0
-            && let Some(file) = self.files.values().next()
-        {
-            file.note(at, format!("{skipped} bytes of the stream were no frames and were passed over"));
+        let mut told = Vec::new();
+        if skipped > 0 {
+            told.push(format!("{}: {skipped} bytes of the stream were no frames and were passed over", self.name));
         }
-        let unknown = self.unknown.len();
-        let what = format!(
-            "{}: of {unknown} processes the first page never came, and what they did cannot be shown",
-            self.name
-        );
-        (unknown > 0).then_some(what)
+        if !self.unknown.is_empty() {
+            let (name, unknown) = (&self.name, self.unknown.len());
+            told.push(format!("{name}: the first page of {unknown} processes never came, they cannot be shown"));
+        }
+        told
     }
 }
 
