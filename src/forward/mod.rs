@@ -9,6 +9,7 @@ mod file;
 mod follow;
 mod frames;
 mod life;
+mod look;
 mod output;
 mod private;
 mod run;

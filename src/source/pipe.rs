@@ -216,16 +216,18 @@ impl Pump {
         Ok(())
     }
 
-    /// Anything else: all of it goes into one file.
+    /// Anything else goes into one file: all of it, unless `ended`.
     fn whole(&self, head: &[u8], buffer: &mut [u8], ended: bool) -> io::Result<()> {
         let mut out = temporary::file()?;
         out.write_all(head)?;
-        while !ended {
-            match self.read(buffer, LOOK)? {
-                Came::Bytes(count) => out.write_all(buffer.get(..count).unwrap_or(&[]))?,
-                Came::Nothing if self.stopped() => return Ok(()),
-                Came::Nothing => {}
-                Came::End => break,
+        if !ended {
+            loop {
+                match self.read(buffer, LOOK)? {
+                    Came::Bytes(count) => out.write_all(buffer.get(..count).unwrap_or(&[]))?,
+                    Came::Nothing if self.stopped() => return Ok(()),
+                    Came::Nothing => {}
+                    Came::End => break,
+                }
             }
         }
         self.tell(Arrived::Whole(Arc::new(FileBytes::of(out, Path::new(&self.name)))));

@@ -227,7 +227,7 @@ fn a_reader_that_comes_late_understands() {
     assert!(!text.contains("string#") && !text.contains("api#"));
     // All events are of threads that are known, also where a chunk had changed hands before.
     let threads: Vec<u32> = made.calls.iter().map(|call| call.thread).collect();
-    assert!(trace.tracks.iter().filter(|track| track.len() > 0).all(|track| threads.contains(&track.thread)));
+    assert!(trace.tracks.iter().filter(|track| !track.is_empty()).all(|track| threads.contains(&track.thread)));
     let frames = [first.frames, second.frames].concat();
     let events: u64 = frames.iter().filter(|frame| header(frame).kind == KIND_EVENTS).count() as u64;
     assert!(events > 60);
