@@ -52,6 +52,8 @@ pub struct Output {
     target: Target,
     out: Option<File>,
     kind: Kind,
+    /// Writing might wait: whether there is room is asked before.
+    asks: bool,
     /// Rest of a frame of which a socket took only a part.
     rest: Vec<u8>,
     /// The newest frames, with the events in them: some may still lie in the pipe.
@@ -75,6 +77,7 @@ impl Output {
             target,
             out: None,
             kind: Kind::Pipe,
+            asks: false,
             rest: Vec::new(),
             newest: VecDeque::new(),
             newest_bytes: 0,
@@ -103,7 +106,8 @@ impl Output {
                 Ok(own) => self.out = Some(own),
                 // Its reader has gone already.
                 Err(error) if error.raw_os_error() == Some(libc::ENXIO) => self.over = true,
-                Err(error) => return Err(error),
+                // Another user's pipe, or no /proc. As long as nobody else writes, asking first is as good.
+                Err(_) => (self.out, self.asks) = (Some(same), true),
             }
         } else {
             self.kind = if kind.is_socket() { Kind::Socket } else { Kind::File };
@@ -171,6 +175,9 @@ impl Output {
     fn write(&self, bytes: &[u8]) -> io::Result<usize> {
         let Some(mut out) = self.out.as_ref() else { return Err(io::ErrorKind::BrokenPipe.into()) };
         match self.kind {
+            Kind::Pipe if self.asks && poll::wait(out.as_fd(), true, Duration::ZERO)? == poll::Ready::default() => {
+                Err(io::ErrorKind::WouldBlock.into())
+            }
             Kind::Socket => poll::send(out.as_fd(), bytes),
             Kind::Pipe | Kind::File => out.write(bytes),
         }
