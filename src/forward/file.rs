@@ -110,9 +110,9 @@ impl Followed {
         &self.path
     }
 
-    /// Events sent, and events overwritten before they could be.
+    /// Events sent, and events that readers know to have been overwritten before they could be.
     pub const fn counts(&self) -> (u64, u64) {
-        (self.counts.sent, self.counts.dropped)
+        (self.counts.sent, self.told_dropped)
     }
 
     /// Events that could not be recorded and that no frame has told of.
@@ -169,7 +169,9 @@ impl Followed {
     /// # Errors
     /// As [`Followed::pass`].
     pub fn end(&mut self, how: u32, sink: &mut dyn Sink) -> Result<(), Stop> {
-        Frame::new(frame::KIND_END, &EndPart { how, reserved: 0 }).send(&mut self.counts, sink)
+        Frame::new(frame::KIND_END, &EndPart { how, reserved: 0 }).send(&mut self.counts, sink)?;
+        self.told_dropped = self.counts.dropped;
+        Ok(())
     }
 
     fn send_page(&mut self, sink: &mut dyn Sink) -> Result<(), Stop> {

@@ -54,7 +54,7 @@ impl Follower {
         self.files.iter().any(|file| file.gone == Some(false))
     }
 
-    /// Events sent, and events that were overwritten before they could be, in all files.
+    /// Events sent, and events that readers know to have been overwritten before they could be, in all files.
     #[must_use]
     pub fn counts(&self) -> (u64, u64) {
         let add = |sum: (u64, u64), one: (u64, u64)| (sum.0 + one.0, sum.1 + one.1);
@@ -142,6 +142,12 @@ impl Follower {
             self.finish(0);
         }
         Ok(())
+    }
+
+    /// For tests: whether the processes of the files run, whatever the system says.
+    #[cfg(test)]
+    pub(super) fn set_running(&mut self, running: bool) {
+        self.files.iter_mut().for_each(|file| file.gone = Some(!running));
     }
 
     fn finish(&mut self, index: usize) {

@@ -15,6 +15,7 @@ use umtui_wire::frame::{FRAME_BYTES, FrameHeader, KIND_EVENTS, KIND_PAGE};
 use zerocopy::FromBytes;
 
 mod losses;
+mod reused;
 
 /// Keeps frames.
 #[derive(Default)]

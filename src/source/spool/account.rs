@@ -30,10 +30,12 @@ impl Account {
     pub fn frame(&mut self, header: &FrameHeader, events: u64) {
         if !self.joined {
             self.joined = true;
+            // Before the first frame of all nothing was sent to anybody: what was overwritten by then is lost.
+            let before = if header.sequence == 0 { 0 } else { header.dropped };
             self.accounted = header.sent;
-            self.missed = header.sent.saturating_add(header.dropped);
+            self.missed = header.sent.saturating_add(before);
             self.allowance = header.sent;
-            self.dropped_before = header.dropped;
+            self.dropped_before = before;
         } else {
             let frames = header.sequence.saturating_sub(self.sequence).saturating_sub(1);
             self.frames = self.frames.saturating_add(frames);
@@ -122,6 +124,13 @@ mod tests {
         account.frame(&header(3, 25, 0), 5);
         account.end();
         assert_eq!(account.lost(), 9);
+    }
+
+    #[test]
+    fn before_the_first_frame_nobody_could_listen() {
+        let mut account = Account::default();
+        account.frame(&header(0, 0, 9), 0);
+        assert_eq!((account.missed(), account.lost()), (0, 9));
     }
 
     #[test]
