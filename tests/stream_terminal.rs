@@ -23,6 +23,8 @@ fn a_stream_is_explored_while_it_comes() {
          \"$UMTUI\" open -",
         folder.path().display()
     );
+    let metrics = folder.path().join("metrics");
+    let script = script.replace("| \"$UMTUI\" open", &format!("| UMTUI_METRICS={} \"$UMTUI\" open", metrics.display()));
     let mut terminal = shell(&script).size(120, 30).start();
     let screen = terminal.wait_for(&["LIVE", "time goes to", "cudaGetDevice"]);
     let _program = Leftover(pty::number_after(&screen, "umtui-demo "));
@@ -35,6 +37,14 @@ fn a_stream_is_explored_while_it_comes() {
     terminal.keys("q");
     terminal.exits_with(Exit::Status(0));
     assert_eq!(std::fs::read_to_string(exit).unwrap().trim(), "0");
+    // A call is in the session within 200 ms of its end: three quarters of them, since the machine may be busy.
+    let lines = std::fs::read_to_string(metrics).unwrap();
+    let lags = lines.lines().filter_map(|line| line.strip_prefix("session ")?.split_once(' '));
+    let lags: Vec<(i64, u64)> = lags.map(|(ms, calls)| (ms.parse().unwrap(), calls.parse().unwrap())).collect();
+    let all: u64 = lags.iter().map(|(_, calls)| calls).sum();
+    let soon: u64 = lags.iter().filter(|(ms, _)| *ms < 200).map(|(_, calls)| calls).sum();
+    eprintln!("{soon} of {all} calls within 200 ms");
+    assert!(all > 80_000 && soon * 4 > all * 3, "{lags:?}");
 }
 
 #[test]
