@@ -263,7 +263,7 @@ fn a_slow_reader_costs_events_and_never_time() {
     let pid = writer.id();
     let reading = std::thread::spawn(move || {
         let mut read = Vec::new();
-        let mut buffer = vec![0; 64 << 10];
+        let mut buffer = vec![0; 4096];
         while !stream::children(pid).is_empty() {
             let count = from.read(&mut buffer).unwrap();
             read.extend_from_slice(&buffer[..count]);

@@ -90,7 +90,10 @@ impl Follower {
                 }
                 // Its first page may still come. What is something else will never have one.
                 Ok(None) if is_empty(&found.path) => self.waiting.push(found),
-                Ok(None) | Err(_) => {}
+                Ok(None) => {}
+                // Too many files are open, perhaps: later there may be fewer.
+                Err(error) if error.kind() != std::io::ErrorKind::NotFound => self.waiting.push(found),
+                Err(_) => {}
             }
         }
         if due || now {

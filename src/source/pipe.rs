@@ -191,9 +191,10 @@ impl Pump {
                 let skipped = frames.skipped();
                 let Some((header, body)) = frames.next_frame() else { break };
                 joined.get_or_insert(skipped);
-                spool.take(&header, body, at)?;
+                spool.take(&header, body, at);
             }
             spool.fresh().into_iter().for_each(|file| self.tell(Arrived::File(file)));
+            spool.failed().into_iter().for_each(|why| self.tell(Arrived::Failed(why)));
             match self.read(buffer, LOOK) {
                 Ok(Came::Bytes(count)) => frames.push(buffer.get(..count).unwrap_or(&[])),
                 Ok(Came::Nothing) if self.stopped() => return Ok(()),
@@ -207,7 +208,7 @@ impl Pump {
         }
         frames.end();
         while let Some((header, body)) = frames.next_frame() {
-            spool.take(&header, body, 0)?;
+            spool.take(&header, body, 0);
         }
         let skipped = frames.skipped().saturating_sub(joined.unwrap_or(0));
         let told = spool.end(frames.offset(), skipped);

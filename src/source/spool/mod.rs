@@ -91,6 +91,8 @@ pub struct Spool {
     /// Files that are complete: what still comes of them is repetition.
     over: FxHashSet<u64>,
     fresh: Vec<Arc<Spooled>>,
+    /// What went wrong and can be told of no file.
+    failed: Vec<String>,
 }
 
 /// What has come of a file before its first page.
@@ -112,19 +114,26 @@ impl Spool {
             kept: 0,
             over: FxHashSet::default(),
             fresh: Vec::new(),
+            failed: Vec::new(),
         }
     }
 
     /// Takes a frame that began at byte `at` of the stream.
-    ///
-    /// # Errors
-    /// When no temporary file can be made.
-    pub fn take(&mut self, header: &FrameHeader, body: &[u8], at: u64) -> io::Result<()> {
+    pub fn take(&mut self, header: &FrameHeader, body: &[u8], at: u64) {
         if self.over.contains(&header.file) {
-            return Ok(());
+            return;
         }
-        if !self.files.contains_key(&header.file) && !self.introduce(header, body, at)? {
-            return Ok(());
+        if !self.files.contains_key(&header.file) {
+            match self.introduce(header, body, at) {
+                Ok(true) => {}
+                Ok(false) => return,
+                Err(error) => {
+                    // The others may have more luck; of this one nothing can be kept.
+                    self.failed.push(format!("{}: a process cannot be shown: {error}", self.name));
+                    self.over.insert(header.file);
+                    return;
+                }
+            }
         }
         if let Some(file) = self.files.get_mut(&header.file)
             && file.take(header, body, at)
@@ -132,7 +141,6 @@ impl Spool {
             self.files.remove(&header.file);
             self.over.insert(header.file);
         }
-        Ok(())
     }
 
     /// Keeps a frame of a file that is not known yet; whether it is known now.
@@ -185,13 +193,18 @@ impl Spool {
         std::mem::take(&mut self.fresh)
     }
 
+    /// What went wrong since the last time and can be told of no file.
+    pub fn failed(&mut self) -> Vec<String> {
+        std::mem::take(&mut self.failed)
+    }
+
     /// The stream has ended at byte `at`, and `skipped` bytes of it were no frames. What is left is published; the
     /// result is what can be told of no file.
     pub fn end(&mut self, at: u64, skipped: u64) -> Vec<String> {
         for file in self.files.values_mut() {
             file.cut(at);
         }
-        let mut told = Vec::new();
+        let mut told = std::mem::take(&mut self.failed);
         if skipped > 0 {
             told.push(format!("{}: {skipped} bytes of the stream were no frames and were passed over", self.name));
         }
