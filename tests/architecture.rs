@@ -126,6 +126,61 @@ fn the_hook_knows_only_wire_and_libc() {
     assert_eq!(names, ["umtui-wire", "libc"]);
 }
 
+/// What names a processor, its instructions or its registers.
+fn is_of_a_machine(word: &str) -> bool {
+    const NAMES: [&str; 20] = [
+        "target_arch",
+        "x86",
+        "x86_64",
+        "aarch64",
+        "asm",
+        "global_asm",
+        "naked_asm",
+        "naked",
+        "syscall",
+        "svc",
+        "rdtsc",
+        "_rdtsc",
+        "cpuid",
+        "cntvct_el0",
+        "tpidr_el0",
+        "endbr64",
+        "GLIBC_2",
+        "ARCH_X86_64",
+        "ARCH_AARCH64",
+        "CLOCK_TSC",
+    ];
+    const REGISTERS: [&str; 11] = ["ax", "bx", "cx", "dx", "si", "di", "bp", "sp", "ip", "sil", "dil"];
+    let numbered = |prefix: &str| {
+        let digits = word.strip_prefix(prefix).map(|rest| rest.trim_end_matches(['d', 'w'])).unwrap_or_default();
+        digits.parse::<u8>().is_ok_and(|number| number < 32 && digits == number.to_string())
+    };
+    let letters = ["r", "e"].iter().any(|first| word.strip_prefix(first).is_some_and(|rest| REGISTERS.contains(&rest)));
+    NAMES.contains(&word) || letters || ["r", "x", "w", "q", "xmm", "ymm", "mm"].iter().any(|prefix| numbered(prefix))
+}
+
+/// Its words that name a machine, comments left out.
+fn of_a_machine(text: &str) -> Vec<&str> {
+    let code = text.lines().filter(|line| !line.trim_start().starts_with("//"));
+    let words = code.flat_map(|line| line.split(|char: char| !char.is_alphanumeric() && char != '_'));
+    words.filter(|word| is_of_a_machine(word)).collect()
+}
+
+#[test]
+fn only_one_folder_of_the_hook_knows_the_machine() {
+    let hook = Path::new(env!("CARGO_MANIFEST_DIR")).join("hook/src");
+    let mut seen = 0;
+    for path in sources(&hook).into_iter().filter(|path| !path.starts_with(hook.join("arch"))) {
+        let text = fs::read_to_string(&path).unwrap();
+        let found = of_a_machine(&text);
+        assert!(found.is_empty(), "{} names {found:?}: that belongs into hook/src/arch", path.display());
+        seen += 1;
+    }
+    assert!(seen > 15, "{seen} files");
+    let asm = "fn now() -> u64 {\n    unsafe { core::arch::asm!(\"mov rax, rdi\", out(\"r11\") _) }\n}\n// rdx\n";
+    assert_eq!(of_a_machine(asm), ["asm", "rax", "rdi", "r11"]);
+}
+
 #[test]
 fn the_list_of_arrows_finds_what_it_should() {
     assert_eq!(used("use crate::trace::Call;\nuse crate::{graph::Tree, session};"), ["trace", "graph", "session"]);

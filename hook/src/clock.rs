@@ -1,8 +1,8 @@
 //! The clock of the trace: the processor's tick counter where the kernel itself keeps time by it, else
 //! `CLOCK_MONOTONIC`.
 
-use core::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use umtui_wire::clock::{CLOCK_MONOTONIC, CLOCK_TSC, ClockTriple};
+use core::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
+use umtui_wire::clock::{CLOCK_MONOTONIC, ClockTriple};
 
 use crate::{arch, sys};
 
@@ -14,6 +14,9 @@ const CALIBRATION_NS: u64 = 2_000_000;
 /// Whether the trampoline's own tick readings are the trace's clock.
 pub static BY_TICKS: AtomicBool = AtomicBool::new(false);
 static REFRESH_TICKS: AtomicU64 = AtomicU64::new(REFRESH_NS);
+/// The rate of the tick counter once it is known, and its error: a child after fork need not measure again.
+static RATE: AtomicU64 = AtomicU64::new(0);
+static RATE_ERROR: AtomicU32 = AtomicU32::new(0);
 
 /// Which clock is asked for.
 #[derive(Clone, Copy)]
@@ -52,10 +55,7 @@ pub fn refresh_ticks() -> u64 {
 }
 
 fn monotonic() -> u64 {
-    let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
-    // SAFETY: the structure is ours; the C library's form costs no system call.
-    unsafe { libc::clock_gettime(libc::CLOCK_MONOTONIC, &mut time) };
-    (time.tv_sec as u64).wrapping_mul(1_000_000_000).wrapping_add(time.tv_nsec as u64)
+    sys::clock_ns(libc::CLOCK_MONOTONIC)
 }
 
 /// The three clocks read close together: of a few tries, the narrowest.
@@ -82,6 +82,11 @@ pub fn triple() -> ClockTriple {
 ///
 /// `wanted` overrules the choice: tools that emulate the processor hide that its counter is invariant.
 pub fn choose(handed: Option<u64>, wanted: Wanted) -> Clock {
+    let known = RATE.load(Ordering::Relaxed);
+    if known != 0 {
+        let error_ppb = RATE_ERROR.load(Ordering::Relaxed);
+        return Clock { kind: arch::TICK_CLOCK, ticks_per_second: known, error_ppb };
+    }
     let by_ticks = match wanted {
         Wanted::Best => arch::ticks_are_invariant() && kernel_uses_ticks(),
         Wanted::Ticks => true,
@@ -92,12 +97,15 @@ pub fn choose(handed: Option<u64>, wanted: Wanted) -> Clock {
     }
     BY_TICKS.store(true, Ordering::Relaxed);
     let (ticks_per_second, error_ppb) = match handed {
-        Some(rate) => (rate, 2_000),
+        // Measured over 20 ms, to a tick at each end.
+        Some(rate) => (rate, tick_ns(rate).wrapping_mul(100).wrapping_add(2_000).min(u64::from(u32::MAX)) as u32),
         None => measure(),
     };
     let refresh = (u128::from(ticks_per_second).wrapping_mul(u128::from(REFRESH_NS)) / 1_000_000_000) as u64;
     REFRESH_TICKS.store(refresh, Ordering::Relaxed);
-    Clock { kind: CLOCK_TSC, ticks_per_second, error_ppb }
+    RATE_ERROR.store(error_ppb, Ordering::Relaxed);
+    RATE.store(ticks_per_second, Ordering::Relaxed);
+    Clock { kind: arch::TICK_CLOCK, ticks_per_second, error_ppb }
 }
 
 fn measure() -> (u64, u32) {
@@ -109,8 +117,14 @@ fn measure() -> (u64, u32) {
     let ns = last.monotonic_ns.wrapping_sub(first.monotonic_ns).max(1);
     let ticks = last.ticks.wrapping_sub(first.ticks);
     let rate = u128::from(ticks).wrapping_mul(1_000_000_000).checked_div(u128::from(ns)).unwrap_or(0) as u64;
-    // Each end is off by some 30 ns.
-    (rate, 60_000_000_000u64.checked_div(ns).unwrap_or(0) as u32)
+    // Each end is off by some 30 ns, and by a tick, which may be as long.
+    let off = tick_ns(rate).wrapping_add(30).wrapping_mul(2_000_000_000);
+    (rate, off.checked_div(ns).unwrap_or(0).min(u64::from(u32::MAX)) as u32)
+}
+
+/// How long a tick is, ns; zero for less than one.
+fn tick_ns(rate: u64) -> u64 {
+    1_000_000_000u64.checked_div(rate).unwrap_or(0)
 }
 
 fn kernel_uses_ticks() -> bool {
@@ -118,8 +132,8 @@ fn kernel_uses_ticks() -> bool {
     if sys::failed(fd) {
         return false;
     }
-    let mut name = [0u8; 8];
+    let mut name = [0u8; 32];
     sys::read(fd as i32, &mut name);
     sys::close(fd as i32);
-    name.starts_with(b"tsc\n")
+    name.starts_with(arch::TICK_CLOCKSOURCE)
 }

@@ -1,10 +1,12 @@
 //! What the recorder asks for, by environment variables.
 //!
-//! They are read from `/proc/self/environ`, the environment that the program was started with: programs clear
-//! or change theirs, and reading it through the C library races with that.
+//! They are as they were when the program was started, from [`kept`] or from `/proc/self/environ`: programs
+//! clear or change their environment, and reading it through the C library races with that.
+
+use umtui_wire::group;
 
 use crate::clock::Wanted;
-use crate::{sys, text};
+use crate::{kept, sys, text};
 
 /// What the recorder asks for.
 pub struct Config {
@@ -20,6 +22,10 @@ pub struct Config {
     pub clock: Wanted,
     /// How the file is written.
     pub place: Place,
+    /// Whether arguments are recorded.
+    pub arguments: bool,
+    /// Groups of functions that are recorded: a bit for each.
+    pub groups: u16,
 }
 
 /// How the file is written.
@@ -37,7 +43,10 @@ pub enum Place {
 pub fn read() -> Config {
     let mut wanted = false;
     variable(b"UMTUI_OUT", |_| wanted = true);
-    let (mut clock, mut place) = (text::Path::<16>::new(), text::Path::<16>::new());
+    let (mut clock, mut place, mut only) = (text::Path::<16>::new(), text::Path::<16>::new(), text::Path::<128>::new());
+    variable(b"UMTUI_ONLY", |byte| {
+        only.push(&[byte]);
+    });
     variable(b"UMTUI_CLOCK", |byte| {
         clock.push(&[byte]);
     });
@@ -59,6 +68,17 @@ pub fn read() -> Config {
             b"written" => Place::Written,
             _ => Place::Best,
         },
+        arguments: number(b"UMTUI_ARGUMENTS") != Some(0),
+        groups: groups(only.as_bytes()),
+    }
+}
+
+/// Names of groups with commas between; none means all.
+fn groups(names: &[u8]) -> u16 {
+    let groups = names.split(|&byte| byte == b',').filter_map(group::named);
+    match groups.fold(0, |bits, group| bits | 1u16.wrapping_shl(group as u32)) {
+        0 => u16::MAX,
+        bits => bits,
     }
 }
 
@@ -108,6 +128,10 @@ fn number(name: &[u8]) -> Option<u64> {
 /// Calls `each` with the bytes of a variable's value, if there is such a variable. The environment may be long and
 /// the thread's stack short, so it is read in small pieces.
 fn variable(name: &[u8], mut each: impl FnMut(u8)) {
+    if let Some(value) = kept::at_start(name) {
+        value.iter().copied().for_each(each);
+        return;
+    }
     let fd = sys::open(c"/proc/self/environ", libc::O_RDONLY, 0);
     if sys::failed(fd) {
         return;

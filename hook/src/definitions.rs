@@ -23,9 +23,13 @@ const LONGEST: usize = 64 * 1024;
 static LOCK: TryLock = TryLock::new();
 
 /// Strings by hash: hash, then id. Looked up without the lock; an entry's hash is stored after its id.
-static HASHES: [AtomicU64; STRINGS] = [const { AtomicU64::new(0) }; STRINGS];
+static HASHES: Hashes = Hashes([const { AtomicU64::new(0) }; STRINGS]);
 static IDS: [AtomicU32; STRINGS] = [const { AtomicU32::new(0) }; STRINGS];
 const STRINGS: usize = 32768;
+
+/// Pages of its own, so that it can be made zero by giving them back.
+#[repr(align(4096))]
+struct Hashes([AtomicU64; STRINGS]);
 static NEXT_ID: AtomicU32 = AtomicU32::new(NO_STRING + 1);
 
 /// Functions outside the table that have been given an id: hash of the name, by id.
@@ -38,24 +42,37 @@ static NAMES_USED: AtomicU32 = AtomicU32::new(0);
 struct Place(UnsafeCell<Writer>);
 // SAFETY: used only by the holder of LOCK.
 unsafe impl Sync for Place {}
-static WRITER: Place = Place(UnsafeCell::new(Writer { chunk: core::ptr::null_mut(), committed: 0 }));
+static WRITER: Place = Place(UnsafeCell::new(Writer { chunk: core::ptr::null_mut(), committed: 0, limit: 0 }));
 
 struct Writer {
     chunk: *mut ChunkHeader,
     committed: u32,
+    /// Up to where it may be written to.
+    limit: u32,
 }
 
 impl Writer {
     /// Writes a record of `1 + extra` slots: words 1 to 5, then `text` from byte [`TEXT_AT`] on if there is any.
     fn put(&mut self, head: Head, words: [u64; 5], text: &[u8], tail: [u64; 6]) -> bool {
         let bytes = u32::from(head.extra).wrapping_add(1).wrapping_mul(SLOT_BYTES as u32);
-        if self.chunk.is_null() || self.committed.wrapping_add(bytes) > CHUNK_UNIT as u32 {
-            let Some(next) = chunks::open(chunk::KIND_DEFINITIONS, sys::thread_id()) else { return false };
+        let end = self.committed.wrapping_add(bytes);
+        if !self.chunk.is_null() && end > self.limit && end <= CHUNK_UNIT as u32 {
+            // SAFETY: the lock's holder has it alone.
+            if !unsafe { chunks::reserve_rest(self.chunk, self.limit) } {
+                return false;
+            }
+            self.limit = CHUNK_UNIT as u32;
+        }
+        if self.chunk.is_null() || end > self.limit {
+            let first = chunks::FIRST_BYTES.max(u64::from(bytes.wrapping_add(chunk::HEADER_BYTES as u32)));
+            let opened = chunks::open(chunk::KIND_DEFINITIONS, first, sys::thread_id());
+            let Some((next, limit)) = opened else { return false };
             if !self.chunk.is_null() {
                 // SAFETY: the lock's holder has it alone.
                 unsafe { chunks::seal(self.chunk) };
             }
             self.chunk = next;
+            self.limit = limit;
             self.committed = chunk::HEADER_BYTES as u32;
         }
         // SAFETY: the record lies within the mapped chunk: its slots were counted above, and the text fits
@@ -121,7 +138,7 @@ pub fn string(bytes: &[u8]) -> u32 {
             if !writer.text(KIND_STRING, 0, id, bytes) {
                 return NO_STRING;
             }
-            if let Some((ids, hashes)) = place.and_then(|place| Some((IDS.get(place)?, HASHES.get(place)?))) {
+            if let Some((ids, hashes)) = place.and_then(|place| Some((IDS.get(place)?, HASHES.0.get(place)?))) {
                 ids.store(id, Ordering::Relaxed);
                 hashes.store(hash, Ordering::Release);
             }
@@ -160,7 +177,7 @@ fn find(hash: u64) -> Result<u32, Option<usize>> {
     let mask = STRINGS.wrapping_sub(1);
     let mut at = hash as usize & mask;
     for _ in 0..64 {
-        let Some((hashes, ids)) = HASHES.get(at).zip(IDS.get(at)) else { break };
+        let Some((hashes, ids)) = HASHES.0.get(at).zip(IDS.get(at)) else { break };
         match hashes.load(Ordering::Acquire) {
             0 => return Err(Some(at)),
             found if found == hash => return Ok(ids.load(Ordering::Relaxed)),
@@ -246,13 +263,23 @@ pub fn kernel(handle: u64, name: u32) -> bool {
     with_writer(|writer| writer.put(head, [handle, clock::now(), 0, 0, 0], b"", [0; 6])).unwrap_or(false)
 }
 
+/// The calling thread has jumped out of what it was writing down.
+pub fn left() {
+    LOCK.let_go();
+}
+
 /// In a child after fork: what the parent wrote down is not in our file.
 pub fn after_fork() {
     LOCK.reset();
-    for hash in &HASHES {
-        hash.store(0, Ordering::Relaxed);
+    // Most of it has never been touched: storing zeros would cost a page fault for each page.
+    let table = (&raw const HASHES).cast_mut().cast::<u8>();
+    // SAFETY: the child has one thread, which is here.
+    if !unsafe { sys::make_zero(table, size_of::<Hashes>()) } {
+        for hash in &HASHES.0 {
+            hash.store(0, Ordering::Relaxed);
+        }
     }
     NEXT_ID.store(NO_STRING.wrapping_add(1), Ordering::Relaxed);
-    with_writer(|writer| *writer = Writer { chunk: core::ptr::null_mut(), committed: 0 });
+    with_writer(|writer| *writer = Writer { chunk: core::ptr::null_mut(), committed: 0, limit: 0 });
     file::forget();
 }

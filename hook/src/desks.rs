@@ -4,15 +4,21 @@
 
 use core::cell::UnsafeCell;
 use core::mem::MaybeUninit;
-use core::sync::atomic::{AtomicPtr, AtomicU32, Ordering};
+use core::sync::atomic::{AtomicBool, AtomicPtr, AtomicU32, Ordering};
 use umtui_wire::chunk::{ChunkHeader, DESK_BYTES, DESK_CALLS, DESKS_AT, Desk, KIND_DESKS, OpenCall};
 use umtui_wire::header::CHUNK_UNIT;
+use umtui_wire::record::{FLAG_NO_ARGUMENTS, pack_site};
 
-use crate::chunks;
 use crate::thread::Thread;
+use crate::{chunks, slots};
 
 /// Chunks of desks that are mapped; each holds 63.
 static PAGES: [AtomicPtr<ChunkHeader>; 256] = [const { AtomicPtr::new(core::ptr::null_mut()) }; 256];
+/// Whether all of the first of them is reserved on disk. Until then its first desks only are used: most processes call from
+/// few threads.
+static WHOLE: AtomicBool = AtomicBool::new(false);
+const FIRST_BYTES: usize = 4096;
+const FIRST_DESKS: usize = (FIRST_BYTES - DESKS_AT) / DESK_BYTES;
 const DESKS: usize = (CHUNK_UNIT as usize - DESKS_AT) / DESK_BYTES;
 
 struct Nowhere(UnsafeCell<MaybeUninit<Desk>>);
@@ -29,13 +35,18 @@ pub fn sit_down(thread: &mut Thread) {
         (*desk).no_frame = u64::MAX;
         let calls = (&raw mut (*desk).calls).cast::<OpenCall>();
         for depth in 0..DESK_CALLS {
-            (*calls.add(depth)).depth = (depth as u64).wrapping_shl(48);
+            (*calls.add(depth)).depth = (depth as u64).wrapping_shl(48) | flags();
         }
         thread.open = calls;
         thread.desk_end = calls.add(DESK_CALLS);
     }
     thread.desk = desk;
     thread.deeper = 0;
+}
+
+/// Flags of all calls, where records have them.
+pub fn flags() -> u64 {
+    pack_site(0, 0, if slots::arguments_wanted() { 0 } else { FLAG_NO_ARGUMENTS })
 }
 
 /// The thread ends: its desk is free.
@@ -47,10 +58,11 @@ pub fn stand_up(thread: &mut Thread) {
 }
 
 fn find(thread: u32) -> Option<*mut Desk> {
-    for page in &PAGES {
+    for (number, page) in PAGES.iter().enumerate() {
         let mut chunk = page.load(Ordering::Acquire);
         if chunk.is_null() {
-            chunk = chunks::open(KIND_DESKS, thread)?;
+            let first = if number == 0 { FIRST_BYTES as u64 } else { CHUNK_UNIT };
+            (chunk, _) = chunks::open(KIND_DESKS, first, thread)?;
             if let Err(other) = page.compare_exchange(core::ptr::null_mut(), chunk, Ordering::AcqRel, Ordering::Acquire)
             {
                 // Another thread was quicker; ours stays in the file, empty.
@@ -58,6 +70,13 @@ fn find(thread: u32) -> Option<*mut Desk> {
             }
         }
         for index in 0..DESKS {
+            if number == 0 && index == FIRST_DESKS && !WHOLE.load(Ordering::Relaxed) {
+                // SAFETY: a mapped chunk. Two threads may do so at once.
+                if !unsafe { chunks::reserve_rest(chunk, FIRST_BYTES as u32) } {
+                    return None;
+                }
+                WHOLE.store(true, Ordering::Relaxed);
+            }
             let at = DESKS_AT.wrapping_add(index.wrapping_mul(DESK_BYTES));
             // SAFETY: the desk lies within the mapped chunk.
             let desk = unsafe { chunk.byte_add(at) }.cast::<Desk>();
@@ -73,6 +92,7 @@ fn find(thread: u32) -> Option<*mut Desk> {
 
 /// In a child after fork: the desks are the parent's.
 pub fn forget() {
+    WHOLE.store(false, Ordering::Relaxed);
     for page in &PAGES {
         page.store(core::ptr::null_mut(), Ordering::Relaxed);
     }

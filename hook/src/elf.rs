@@ -5,7 +5,7 @@ use core::ffi::CStr;
 use umtui_wire::definition::BUILD_ID_MAX;
 
 use crate::loader::Object;
-use crate::{config, sys, text};
+use crate::{arch, config, sys, text};
 
 const PT_LOAD: u32 = 1;
 const PT_DYNAMIC: u32 = 2;
@@ -18,14 +18,21 @@ const MANY: u64 = 4096;
 
 /// Bytes at an offset: of a file, or of our own memory through `/proc/self/mem`, which answers an error where
 /// a pointer would crash.
-struct Reader {
+struct Reader<'a> {
     fd: i32,
     base: u64,
+    /// The first bytes, read at once: nearly all that is asked for lies there.
+    first: &'a [u8],
 }
 
-impl Reader {
+impl Reader<'_> {
     fn bytes<const N: usize>(&self, at: u64) -> Option<[u8; N]> {
         let mut bytes = [0; N];
+        let start = usize::try_from(at).ok()?;
+        if let Some(found) = self.first.get(start..start.checked_add(N)?) {
+            bytes.copy_from_slice(found);
+            return Some(bytes);
+        }
         (sys::read_at(self.fd, &mut bytes, self.base.checked_add(at)?) == N as isize).then_some(bytes)
     }
 
@@ -103,9 +110,7 @@ pub fn needs_cuda(path: &CStr, caller: usize) -> bool {
         let folder = path.len().saturating_sub(text::file_name(path).len().saturating_add(1));
         look(path.get(..folder).unwrap_or_default());
     }
-    [b"/lib/x86_64-linux-gnu".as_slice(), b"/usr/lib/x86_64-linux-gnu", b"/lib64", b"/usr/lib64", b"/usr/local/lib"]
-        .into_iter()
-        .for_each(&mut look);
+    arch::LIBRARY_FOLDERS.into_iter().for_each(&mut look);
     needs.unwrap_or(false)
 }
 
@@ -115,13 +120,13 @@ fn file_needs_cuda(path: &CStr) -> Option<bool> {
     if sys::failed(fd) {
         return None;
     }
-    let reader = Reader { fd: fd as i32, base: 0 };
+    let reader = Reader { fd: fd as i32, base: 0, first: &[] };
     let needs = names_cuda(&reader).unwrap_or(false);
     sys::close(reader.fd);
     Some(needs)
 }
 
-fn names_cuda(reader: &Reader) -> Option<bool> {
+fn names_cuda(reader: &Reader<'_>) -> Option<bool> {
     let (_, strings) = reader.dynamic()?.find(|&(tag, _)| tag == DT_STRTAB)?;
     let strings = reader.offset_of(strings)?;
     for (tag, value) in reader.dynamic()? {
@@ -138,9 +143,11 @@ fn names_cuda(reader: &Reader) -> Option<bool> {
 /// A build id, and how long it is.
 pub type BuildId = ([u8; BUILD_ID_MAX], usize);
 
-/// The build id of an object mapped at `base`; `memory` is `/proc/self/mem`.
-pub fn build_id(memory: i32, base: u64) -> Option<BuildId> {
-    let reader = Reader { fd: memory, base };
+/// The build id of an object mapped at `base`; `memory` is `/proc/self/mem`, `page` room for its first bytes.
+pub fn build_id(memory: i32, base: u64, page: &mut [u8]) -> Option<BuildId> {
+    let read = sys::read_at(memory, page, base);
+    let first = if sys::failed(read) { &[] } else { page.get(..read as usize)? };
+    let reader = Reader { fd: memory, base, first };
     let first = reader.segments()?.find(|segment| segment.0 == PT_LOAD)?.2;
     for (kind, _, address, bytes) in reader.segments()? {
         if kind != PT_NOTE {

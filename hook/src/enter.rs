@@ -7,10 +7,13 @@ use umtui_wire::chunk::OpenCall;
 use umtui_wire::table::{self, FUNCTIONS, Layer};
 
 use crate::arch::{Frame, Verdict};
-use crate::loader::{self, Loaded, Object};
+use crate::loader::{self, Object};
 use crate::slots::{EXPORTED, SLOTS, Slot};
 use crate::thread::{BUSY, Thread};
-use crate::{chunks, clock, config, definitions, desks, exports, modules, process, record, sites, slots, sys, text};
+use crate::{
+    capture, chunks, clock, config, definitions, desks, exports, file, measure, modules, process, record, sites, slots,
+    symbols, sys, text,
+};
 
 /// A real function and the table's entry for it.
 pub struct Route {
@@ -57,13 +60,23 @@ unsafe fn decide(frame: &mut Frame, thread: &mut Thread) -> Verdict {
     let slot = unsafe { &*frame.slot };
     let unknown = slot.unknown.load(Ordering::Relaxed) != 0;
     if thread.entering > 1 || thread.busy != 0 || thread.quick_until == BUSY {
-        // A signal handler that has interrupted us.
-        if is_recording() {
-            record::lost(thread);
+        if !innermost_was_left(frame_address(frame), thread) {
+            // A signal handler that has interrupted us.
+            if is_recording() {
+                record::lost(thread);
+            }
+            return Verdict::Pass;
         }
-        return Verdict::Pass;
+        // One that has jumped out of us: what was being written is not there, and no hindrance.
+        definitions::left();
+        slots::left();
+        thread.entering = 1;
+        thread.go_on();
     }
-    if !process::ready() {
+    if slot.flags.load(Ordering::Relaxed) & slots::CONTROLS_RECORDING != 0 {
+        capture::controlled(slot.api(), false);
+    }
+    if !process::ready() || slot.is_left_out() {
         if at_home {
             sites::remember(frame.site, epoch);
         }
@@ -78,6 +91,7 @@ unsafe fn decide(frame: &mut Frame, thread: &mut Thread) -> Verdict {
     close_left(frame_address(frame), thread);
     if unknown {
         record::entry(thread, api, clock::now(), frame.site, thread.depth());
+        thread.hand_on_if_ending();
         return Verdict::Pass;
     }
     if at_home {
@@ -125,14 +139,26 @@ fn begin(thread: &mut Thread) {
     thread.watch_end();
     thread.generation = process::generation();
     thread.go_on();
+    if thread.has_chunk() && process::is_to_be_measured() {
+        file::costs(measure::added(thread));
+        thread.go_on();
+    }
 }
 
-/// Closes calls that were left by longjmp or an exception: their frames lie at or below the caller's. On an
+/// Whether the innermost open call was left by longjmp or an exception: its frame lies at or below the caller's. On an
 /// alternate signal stack addresses say nothing, and the open calls are still open.
-fn close_left(address: u64, thread: &mut Thread) {
+fn innermost_was_left(address: u64, thread: &Thread) -> bool {
+    if thread.generation != process::generation() || thread.open.is_null() {
+        return false;
+    }
     // SAFETY: the thread's desk is mapped; before its first call lies an entry whose frame is above all.
     let innermost = unsafe { (*thread.open.sub(1)).frame };
-    if address < innermost || sys::on_signal_stack() {
+    address >= innermost && !sys::on_signal_stack()
+}
+
+/// Closes calls that were left.
+fn close_left(address: u64, thread: &mut Thread) {
+    if !innermost_was_left(address, thread) {
         return;
     }
     // SAFETY: as above.
@@ -154,6 +180,10 @@ fn route(frame: &mut Frame, epoch: u64) -> Option<bool> {
         return Some(true);
     }
     let slot = SLOTS.get(index)?;
+    if slot.real.load(Ordering::Acquire) != 0 && sites::is_known(frame.site) {
+        // A thread's first call, from where others have called.
+        return Some(true);
+    }
     let function = FUNCTIONS.get(usize::from(*exports::FIRST.get(index)?))?;
     if let Some(slot) = sites::served_by(frame.site).and_then(|pooled| SLOTS.get(EXPORTED.wrapping_add(pooled))) {
         // One site may call several functions through a pointer.
@@ -200,34 +230,28 @@ fn is_of_tool(address: usize) -> bool {
     })
 }
 
-/// The real function of a name from a library, if it is loaded.
-fn from(library: &CStr, name: &CStr) -> Option<usize> {
-    let found = Loaded::find(library)?.symbol(name) as usize;
-    (found != 0).then_some(found)
-}
-
 /// The real function that a caller would find under a name without us: in another tool that is preloaded after us,
 /// in the library that the caller's object names, or in the global scope after us.
 pub fn in_scope(name: &CStr, caller: usize) -> Option<usize> {
-    let next = loader::symbol(libc::RTLD_NEXT, name) as usize;
-    if next != 0 && is_of_tool(next) {
-        return Some(next);
-    }
-    let prefix: &[u8] = if text::is_runtime(name.to_bytes()) { b"libcudart" } else { b"libcuda.so" };
-    let named = Object::at(caller).and_then(|object| from(object.needs(prefix)?, name));
-    named.or((next != 0).then_some(next))
+    let tool = symbols::of_tool(name.to_bytes());
+    let named = || {
+        let prefix: &[u8] = if text::is_runtime(name.to_bytes()) { b"libcudart" } else { b"libcuda.so" };
+        symbols::of_library(Object::at(caller)?.needs(prefix)?.to_bytes(), name.to_bytes())
+    };
+    let next = || Some(loader::symbol(libc::RTLD_NEXT, name) as usize).filter(|&next| next != 0);
+    tool.or_else(named).or_else(next)
 }
 
 /// The real function behind an exported name, for a caller: the one in its scope, else from whichever library is
 /// loaded. A caller without one in scope has the address from somebody who had.
 fn provider(name: &CStr, caller: usize) -> Option<Route> {
     let anywhere = || {
-        let sonames: &[&CStr] = if text::is_runtime(name.to_bytes()) {
-            &[c"libcudart.so.13", c"libcudart.so.12", c"libcudart.so.11.0"]
+        let sonames: &[&[u8]] = if text::is_runtime(name.to_bytes()) {
+            &[b"libcudart.so.13", b"libcudart.so.12", b"libcudart.so.11.0"]
         } else {
-            &[c"libcuda.so.1"]
+            &[b"libcuda.so.1"]
         };
-        sonames.iter().find_map(|soname| from(soname, name))
+        sonames.iter().find_map(|soname| symbols::of_library(soname, name.to_bytes()))
     };
     let real = in_scope(name, caller).or_else(anywhere)?;
     api_of(name.to_bytes(), real, caller).map(|api| Route { real, api })

@@ -10,11 +10,16 @@ use umtui_wire::header::{self, CHUNK_UNIT, FileHeader, HEADER_BYTES};
 
 use crate::clock::{self, Clock};
 use crate::config::{self, Config, Place};
-use crate::{space, sys, text, written};
+use crate::{arch, rank, space, sys, text, written};
 
 static HEADER: AtomicPtr<FileHeader> = AtomicPtr::new(core::ptr::null_mut());
 static DEVICE: AtomicU64 = AtomicU64::new(0);
 static INODE: AtomicU64 = AtomicU64::new(0);
+/// How long the file was made at first: header, desks, window, place and definitions, which every process needs. Of the
+/// pieces a part is reserved, and the rest once it is needed: most children of a fork make few calls.
+const MADE_BYTES: u64 = 5 * CHUNK_UNIT;
+/// Whether parts of a piece can be reserved: not where a page is as long as the piece.
+const IN_PARTS: bool = (align_of::<arch::OwnPages>() as u64) < CHUNK_UNIT;
 
 struct PathCell(core::cell::UnsafeCell<text::Path<2560>>);
 // SAFETY: written only by process::begin, while no other thread records; read afterwards.
@@ -78,14 +83,10 @@ pub fn create(config: &Config, clock: &Clock) -> Result<(), i32> {
 }
 
 fn begin(fd: i32, config: &Config, clock: &Clock, pid: u32, host: &[u8; 64]) -> Result<(), i32> {
-    within_limit(0, CHUNK_UNIT)?;
     let (device, inode) = sys::identity(fd).ok_or(libc::EIO)?;
-    let mut mapped = None;
+    let (mut made, mut mapped) = (0, None);
     if config.place == Place::Mapped || config.place == Place::Best && !sys::is_remote(fd) {
-        let reserved = sys::reserve(fd, 0, CHUNK_UNIT);
-        if sys::failed(reserved) {
-            return Err(reserved.unsigned_abs() as i32);
-        }
+        made = make(fd, config.max_bytes)?;
         mapped = sys::map(fd, 0, HEADER_BYTES).ok();
     }
     written::begin(mapped.is_none());
@@ -99,7 +100,7 @@ fn begin(fd: i32, config: &Config, clock: &Clock, pid: u32, host: &[u8; 64]) -> 
     header.version = header::VERSION;
     header.header_bytes = HEADER_BYTES as u32;
     header.endian = header::ENDIAN_MARK;
-    header.arch = header::ARCH_X86_64;
+    header.arch = arch::HEADER_ARCH;
     header.pid = pid;
     header.parent_pid = sys::parent_pid();
     header.start_time = start_time();
@@ -114,6 +115,7 @@ fn begin(fd: i32, config: &Config, clock: &Clock, pid: u32, host: &[u8; 64]) -> 
     header.end = CHUNK_UNIT;
     header.state = header::STATE_RECORDING;
     header.host = *host;
+    (header.rank, header.local_rank) = rank::ranks();
     sys::folder(&mut header.folder);
     fill(c"/proc/self/cmdline", &mut header.arguments);
     program(&mut header.program);
@@ -121,13 +123,31 @@ fn begin(fd: i32, config: &Config, clock: &Clock, pid: u32, host: &[u8; 64]) -> 
     header.magic = header::MAGIC;
     DEVICE.store(device, Ordering::Relaxed);
     INODE.store(inode, Ordering::Relaxed);
-    space::begin(config.max_bytes);
+    space::begin(config.max_bytes, made);
     HEADER.store(mapped, Ordering::Release);
+    write_cost();
     if written::is_on() {
         // SAFETY: the header page, which stays.
         sys::write_at(fd, unsafe { core::slice::from_raw_parts(mapped.cast::<u8>(), HEADER_BYTES) }, 0)?;
     }
     Ok(())
+}
+
+/// Gives the file its first length, and reserves the header. Nobody else has the file yet; later it must only grow.
+fn make(fd: i32, max_bytes: u64) -> Result<u64, i32> {
+    let reserve = |bytes| {
+        within_limit(0, bytes)?;
+        let reserved = sys::reserve(fd, 0, bytes);
+        if sys::failed(reserved) { Err(reserved.unsigned_abs() as i32) } else { Ok(()) }
+    };
+    let cap = if max_bytes == 0 { u64::MAX } else { max_bytes };
+    let wanted = MADE_BYTES.min(cap).min(sys::file_size_limit());
+    if !IN_PARTS || wanted < MADE_BYTES || sys::failed(sys::set_length(fd, wanted)) {
+        reserve(CHUNK_UNIT)?;
+        return Ok(0);
+    }
+    reserve(HEADER_BYTES as u64)?;
+    Ok(wanted)
 }
 
 /// Whether there is a file, and recording goes on.
@@ -160,6 +180,40 @@ pub fn failed(errno: i32) {
 fn stop(state: u32) {
     if let Some(live) = live!(state, AtomicU32) {
         let _ = live.compare_exchange(header::STATE_RECORDING, state, Ordering::Release, Ordering::Relaxed);
+    }
+}
+
+/// Ticks that recording adds to a thousand calls, as measured; children inherit it.
+static COST: AtomicU64 = AtomicU64::new(0);
+/// The same for a thousand calls' share of moving on to the next chunk: the least seen.
+static CHUNK_COST: AtomicU64 = AtomicU64::new(u64::MAX);
+
+/// Says what recording adds to a call, in ticks for a thousand calls; zero: not measured.
+pub fn costs(ticks: u64) {
+    COST.store(ticks, Ordering::Relaxed);
+    write_cost();
+}
+
+/// Says how long it took to move on to the next chunk, which holds so many calls.
+pub fn chunk_costs(ticks: u64, calls: u64) {
+    let share = ticks.saturating_mul(1000).checked_div(calls).unwrap_or(0);
+    if CHUNK_COST.fetch_min(share, Ordering::Relaxed) > share && COST.load(Ordering::Relaxed) != 0 {
+        write_cost();
+    }
+}
+
+fn write_cost() {
+    let (Some(cost), Some(rate)) = (live!(cost_ps, AtomicU64), live!(ticks_per_second, AtomicU64)) else { return };
+    let of_chunks = Some(CHUNK_COST.load(Ordering::Relaxed)).filter(|&ticks| ticks != u64::MAX).unwrap_or(0);
+    let ticks = u128::from(COST.load(Ordering::Relaxed).saturating_add(of_chunks));
+    let ps = ticks.wrapping_mul(1_000_000_000).checked_div(u128::from(rate.load(Ordering::Relaxed))).unwrap_or(0);
+    cost.store(ps as u64, Ordering::Relaxed);
+}
+
+/// Says that recording is paused, or goes on.
+pub fn paused(paused: bool) {
+    if let Some(live) = live!(paused, AtomicU32) {
+        live.store(u32::from(paused), Ordering::Release);
     }
 }
 
@@ -240,6 +294,8 @@ pub fn nudge(now: ClockTriple) {
     if before & 1 != 0 || sequence.compare_exchange(before, odd, Ordering::AcqRel, Ordering::Relaxed).is_err() {
         return;
     }
+    // Not every machine keeps the stores in order by itself.
+    core::sync::atomic::fence(Ordering::Release);
     let header = HEADER.load(Ordering::Acquire);
     // SAFETY: the header stays mapped; the odd sequence keeps other writers out and readers away.
     unsafe { (&raw mut (*header).last).write_volatile(now) };

@@ -1,7 +1,8 @@
-//! `dlsym`, `dlopen` and `dlclose`, interposed by tail-jumps.
+//! `dlsym`, `dlvsym`, `dlopen` and `dlclose`, interposed by tail-jumps.
 //!
 //! glibc looks at the return address to know who calls: `RTLD_NEXT` and the caller's `RUNPATH` depend on it.
-//! So these are naked functions that first ask us, then jump to the real function with everything as it was.
+//! So the names are exported by assembly ([`arch`]) that first asks us, then jumps to the real function with everything
+//! as it was.
 
 use core::ffi::{CStr, c_char, c_int, c_void};
 
@@ -11,7 +12,7 @@ use crate::{arch, elf, sites, slots, sys, text};
 
 /// What the caller gets instead of the real answer.
 #[repr(C)]
-struct Answer {
+pub struct Answer {
     /// Nonzero: `pointer` is the answer.
     decided: usize,
     pointer: *mut c_void,
@@ -20,7 +21,10 @@ struct Answer {
 const GO_ON: Answer = Answer { decided: 0, pointer: core::ptr::null_mut() };
 
 /// Our answer to `dlsym(handle, name)`.
-unsafe extern "C" fn pick(handle: *mut c_void, name: *const c_char, caller: usize) -> Answer {
+///
+/// # Safety
+/// As `dlsym`.
+pub unsafe extern "C" fn pick(handle: *mut c_void, name: *const c_char, caller: usize) -> Answer {
     let _errno = sys::Errno::save();
     loader::prepare();
     if name.is_null() {
@@ -28,7 +32,7 @@ unsafe extern "C" fn pick(handle: *mut c_void, name: *const c_char, caller: usiz
     }
     // SAFETY: dlsym's argument is a C string.
     let name = unsafe { CStr::from_ptr(name) };
-    if !text::looks_like_cuda(name.to_bytes()) {
+    if !text::looks_like_cuda(name.to_bytes()) || !loader::is_glibc() {
         return GO_ON;
     }
     if handle == libc::RTLD_NEXT {
@@ -47,6 +51,11 @@ unsafe extern "C" fn pick(handle: *mut c_void, name: *const c_char, caller: usiz
             Some(found) => real = found as *mut c_void,
             None => return nothing(name),
         }
+    }
+    if handle != libc::RTLD_DEFAULT
+        && let Some(tools) = loader::by_tool(handle, name)
+    {
+        real = tools;
     }
     match enter::api_of(name.to_bytes(), real as usize, caller) {
         Some(api) => swapped(real as usize, api),
@@ -78,7 +87,55 @@ fn swapped(real: usize, api: u16) -> Answer {
     Answer { decided: 1, pointer: slots::stub(real, api) as *mut c_void }
 }
 
-unsafe extern "C" fn before_dlopen(path: *const c_char, flags: c_int, caller: usize) -> c_int {
+/// A tool that is preloaded before us and takes `dlsym` asks for the next one by its version, as it must; that is ours,
+/// though it has none.
+fn next_of(name: &CStr, caller: usize) -> Option<Answer> {
+    let own = match name.to_bytes() {
+        b"dlsym" => arch::dlsym as *const (),
+        b"dlvsym" => arch::dlvsym as *const (),
+        b"dlopen" => arch::dlopen as *const (),
+        b"dlclose" => arch::dlclose as *const (),
+        _ => return None,
+    };
+    Object::at(caller)?.comes_before_us().then_some(Answer { decided: 1, pointer: own.cast_mut().cast() })
+}
+
+/// Our answer to `dlvsym(handle, name, version)`.
+///
+/// # Safety
+/// As `dlvsym`.
+pub unsafe extern "C" fn pick_versioned(
+    handle: *mut c_void,
+    name: *const c_char,
+    version: *const c_char,
+    caller: usize,
+) -> Answer {
+    let _errno = sys::Errno::save();
+    loader::prepare();
+    if name.is_null() || version.is_null() {
+        return GO_ON;
+    }
+    // SAFETY: dlvsym's arguments are C strings.
+    let name = unsafe { CStr::from_ptr(name) };
+    if handle == libc::RTLD_NEXT {
+        return next_of(name, caller).unwrap_or(GO_ON);
+    }
+    if !text::looks_like_cuda(name.to_bytes()) {
+        return GO_ON;
+    }
+    // SAFETY: as above.
+    let real = unsafe { loader::versioned(handle, name, version) } as usize;
+    match enter::api_of(name.to_bytes(), real, caller).filter(|_| real != 0) {
+        Some(api) => swapped(real, api),
+        None => GO_ON,
+    }
+}
+
+/// The flags for the real `dlopen(path, flags)`.
+///
+/// # Safety
+/// As `dlopen`.
+pub unsafe extern "C" fn before_dlopen(path: *const c_char, flags: c_int, caller: usize) -> c_int {
     let _errno = sys::Errno::save();
     loader::prepare();
     sites::objects_changed();
@@ -90,64 +147,9 @@ unsafe extern "C" fn before_dlopen(path: *const c_char, flags: c_int, caller: us
     if elf::needs_cuda(unsafe { CStr::from_ptr(path) }, caller) { flags & !libc::RTLD_DEEPBIND } else { flags }
 }
 
-unsafe extern "C" fn before_dlclose() {
+/// Before the real `dlclose`.
+pub extern "C" fn before_dlclose() {
     let _errno = sys::Errno::save();
     loader::prepare();
     sites::objects_changed();
-}
-
-/// `dlsym(handle, name)`.
-#[allow(missing_docs)]
-#[unsafe(naked)]
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn dlsym() {
-    core::arch::naked_asm!(
-        "endbr64",
-        "push rdi", "push rsi", "sub rsp, 8",
-        "mov rdx, [rsp + 24]",
-        "call {pick}",
-        "add rsp, 8", "pop rsi", "pop rdi",
-        "test rax, rax",
-        "jz 2f",
-        "mov rax, rdx",
-        "ret",
-        "2:",
-        "mov rax, qword ptr [rip + {real}]",
-        "jmp rax",
-        pick = sym pick, real = sym loader::DLSYM
-    )
-}
-
-/// `dlopen(path, flags)`.
-#[allow(missing_docs)]
-#[unsafe(naked)]
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn dlopen() {
-    core::arch::naked_asm!(
-        "endbr64",
-        "push rdi", "push rsi", "sub rsp, 8",
-        "mov rdx, [rsp + 24]",
-        "call {before}",
-        "add rsp, 8", "pop rsi", "pop rdi",
-        "mov esi, eax",
-        "mov rax, qword ptr [rip + {real}]",
-        "jmp rax",
-        before = sym before_dlopen, real = sym loader::DLOPEN
-    )
-}
-
-/// `dlclose(handle)`.
-#[allow(missing_docs)]
-#[unsafe(naked)]
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn dlclose() {
-    core::arch::naked_asm!(
-        "endbr64",
-        "push rdi",
-        "call {before}",
-        "pop rdi",
-        "mov rax, qword ptr [rip + {real}]",
-        "jmp rax",
-        before = sym before_dlclose, real = sym loader::DLCLOSE
-    )
 }

@@ -3,8 +3,7 @@
 use core::ffi::{CStr, c_char, c_void};
 use core::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 
-use crate::loader::Loaded;
-use crate::{definitions, sys, text};
+use crate::{definitions, symbols, sys, text};
 
 type GetName = unsafe extern "C" fn(*mut *const c_char, *mut c_void) -> i32;
 
@@ -38,7 +37,7 @@ pub fn unloaded() {
 fn ask(handle: u64) -> bool {
     // The driver and the loader take locks that a handler which launches would wait for.
     let _held = sys::SignalsHeld::hold();
-    for (place, symbol) in [(&KERNEL_GET_NAME, c"cuKernelGetName"), (&FUNCTION_GET_NAME, c"cuFuncGetName")] {
+    for (place, symbol) in [(&KERNEL_GET_NAME, b"cuKernelGetName".as_slice()), (&FUNCTION_GET_NAME, b"cuFuncGetName")] {
         let Some(get) = function(place, symbol) else { continue };
         let mut name: *const c_char = core::ptr::null();
         // SAFETY: the driver's function; the handle is one that the program has just launched.
@@ -52,10 +51,10 @@ fn ask(handle: u64) -> bool {
     true
 }
 
-fn function(place: &AtomicUsize, symbol: &CStr) -> Option<GetName> {
+fn function(place: &AtomicUsize, symbol: &[u8]) -> Option<GetName> {
     let mut address = place.load(Ordering::Acquire);
     if address == 0 {
-        address = Loaded::find(c"libcuda.so.1").map_or(0, |driver| driver.symbol(symbol) as usize).max(1);
+        address = symbols::of_library(b"libcuda.so.1", symbol).unwrap_or(1);
         place.store(address, Ordering::Release);
     }
     // SAFETY: the symbol's documented signature.

@@ -11,12 +11,13 @@
 //! `enter`.
 
 #![cfg_attr(panic = "abort", no_std)]
-#![cfg(all(target_os = "linux", target_arch = "x86_64"))]
+#![cfg(target_os = "linux")]
 
 #[cfg(not(panic = "abort"))]
 extern crate core;
 
 mod arch;
+mod capture;
 mod chunks;
 mod clock;
 mod config;
@@ -26,16 +27,23 @@ mod elf;
 mod enter;
 mod exports;
 mod file;
+mod follow;
+mod foreign;
 mod interpose;
+mod kept;
 mod kernels;
 mod loader;
+mod measure;
 mod modules;
+mod nvtx;
 mod procaddress;
 mod process;
+mod rank;
 mod record;
 mod sites;
 mod slots;
 mod space;
+mod symbols;
 mod sys;
 mod text;
 mod thread;

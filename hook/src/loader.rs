@@ -1,49 +1,77 @@
 //! The dynamic loader's real functions, and what they tell of objects and symbols.
 //!
-//! `dlsym`, `dlopen` and `dlclose` are names we export ourselves, so the real ones are found by `dlvsym`,
-//! bound to its oldest version to keep the glibc floor low.
+//! `dlsym`, `dlvsym`, `dlopen` and `dlclose` are names we export ourselves, so the real ones are looked for in the C
+//! library itself.
 
 use core::ffi::{CStr, c_char, c_int, c_void};
 use core::sync::atomic::{AtomicUsize, Ordering};
 
-// Only where everything is one object, since the directive must stand in the file that uses the name.
-#[cfg(panic = "abort")]
-core::arch::global_asm!(".symver umtui_dlvsym, dlvsym@GLIBC_2.2.5");
-
-unsafe extern "C" {
-    #[cfg_attr(panic = "unwind", link_name = "dlvsym")]
-    fn umtui_dlvsym(handle: *mut c_void, name: *const c_char, version: *const c_char) -> *mut c_void;
-}
+use crate::{arch, foreign, symbols};
 
 type Dlsym = unsafe extern "C" fn(*mut c_void, *const c_char) -> *mut c_void;
+type Dlvsym = unsafe extern "C" fn(*mut c_void, *const c_char, *const c_char) -> *mut c_void;
 type Dlopen = unsafe extern "C" fn(*const c_char, c_int) -> *mut c_void;
 type Dlclose = unsafe extern "C" fn(*mut c_void) -> c_int;
 type Dladdr1 = unsafe extern "C" fn(*const c_void, *mut libc::Dl_info, *mut *mut c_void, c_int) -> c_int;
 
-/// Address of the real `dlsym`; the trampolines of [`crate::interpose`] jump there.
-pub static DLSYM: AtomicUsize = AtomicUsize::new(0);
-/// Address of the real `dlopen`.
-pub static DLOPEN: AtomicUsize = AtomicUsize::new(0);
-/// Address of the real `dlclose`.
-pub static DLCLOSE: AtomicUsize = AtomicUsize::new(0);
+static DLSYM: AtomicUsize = AtomicUsize::new(0);
+static DLVSYM: AtomicUsize = AtomicUsize::new(0);
+static DLOPEN: AtomicUsize = AtomicUsize::new(0);
+static DLCLOSE: AtomicUsize = AtomicUsize::new(0);
 static DLADDR1: AtomicUsize = AtomicUsize::new(0);
 
-/// Versions under which glibc has these functions on x86-64: since it moved them into libc, and before.
-const VERSIONS: [&CStr; 2] = [c"GLIBC_2.34", c"GLIBC_2.2.5"];
+/// Where the tail-jumps of [`crate::interpose`] lead: to the real function, or to that of another tool which is preloaded
+/// after us and takes the same name.
+pub static NEXT_DLSYM: AtomicUsize = AtomicUsize::new(0);
+/// As [`NEXT_DLSYM`].
+pub static NEXT_DLVSYM: AtomicUsize = AtomicUsize::new(0);
+/// As [`NEXT_DLSYM`].
+pub static NEXT_DLOPEN: AtomicUsize = AtomicUsize::new(0);
+/// As [`NEXT_DLSYM`].
+pub static NEXT_DLCLOSE: AtomicUsize = AtomicUsize::new(0);
+static NEXT_DLADDR1: AtomicUsize = AtomicUsize::new(0);
+
+/// Where glibc has these functions: since 2.34, and before.
+const LIBRARIES: [&[u8]; 2] = [b"libc.so.6", b"libdl.so.2"];
 
 /// Finds the real functions, once.
 pub fn prepare() {
-    for (place, name) in [(&DLSYM, c"dlsym"), (&DLOPEN, c"dlopen"), (&DLCLOSE, c"dlclose"), (&DLADDR1, c"dladdr1")] {
-        if place.load(Ordering::Relaxed) != 0 {
-            continue;
+    let functions: [(&AtomicUsize, &AtomicUsize, &CStr); 5] = [
+        (&DLSYM, &NEXT_DLSYM, c"dlsym"),
+        (&DLVSYM, &NEXT_DLVSYM, c"dlvsym"),
+        (&DLOPEN, &NEXT_DLOPEN, c"dlopen"),
+        (&DLCLOSE, &NEXT_DLCLOSE, c"dlclose"),
+        (&DLADDR1, &NEXT_DLADDR1, c"dladdr1"),
+    ];
+    for (place, next, name) in functions {
+        if next.load(Ordering::Relaxed) == 0 {
+            let in_glibc = LIBRARIES.iter().find_map(|library| symbols::of_library(library, name.to_bytes()));
+            let real = in_glibc.unwrap_or_else(|| foreign::function(name));
+            place.store(real, Ordering::Release);
+            next.store(symbols::of_tool(name.to_bytes()).unwrap_or(real), Ordering::Release);
         }
-        let found = VERSIONS.iter().chain(&[c"GLIBC_2.3.3"]).find_map(|version| {
-            // SAFETY: C strings; RTLD_NEXT from here means after us.
-            let found = unsafe { umtui_dlvsym(libc::RTLD_NEXT, name.as_ptr(), version.as_ptr()) };
-            (!found.is_null()).then_some(found as usize)
-        });
-        place.store(found.unwrap_or(0), Ordering::Release);
     }
+}
+
+/// Whether the C library is glibc.
+pub fn is_glibc() -> bool {
+    static FOUND: AtomicUsize = AtomicUsize::new(0);
+    if FOUND.load(Ordering::Relaxed) == 0 {
+        let found = symbols::of_library(b"libc.so.6", b"gnu_get_libc_version").is_some();
+        FOUND.store(usize::from(found).wrapping_add(1), Ordering::Relaxed);
+    }
+    FOUND.load(Ordering::Relaxed) == 2
+}
+
+/// What another tool that is preloaded after us and takes `dlsym` would answer, if there is one.
+pub fn by_tool(handle: *mut c_void, name: &CStr) -> Option<*mut c_void> {
+    let next = NEXT_DLSYM.load(Ordering::Acquire);
+    if next == 0 || next == DLSYM.load(Ordering::Acquire) {
+        return None;
+    }
+    // SAFETY: the address is that of a function that stands for dlsym.
+    let found = unsafe { core::mem::transmute::<usize, Dlsym>(next)(handle, name.as_ptr()) };
+    (!found.is_null()).then_some(found)
 }
 
 /// The real `dlsym`, called as ourselves: an explicit handle means what it says, `RTLD_NEXT` means after us.
@@ -54,6 +82,19 @@ pub fn symbol(handle: *mut c_void, name: &CStr) -> *mut c_void {
     }
     // SAFETY: the address is dlsym's.
     unsafe { core::mem::transmute::<usize, Dlsym>(real)(handle, name.as_ptr()) }
+}
+
+/// The real `dlvsym`, called as ourselves. It never finds us, since our names have no versions.
+///
+/// # Safety
+/// `version` is a C string.
+pub unsafe fn versioned(handle: *mut c_void, name: &CStr, version: *const c_char) -> *mut c_void {
+    let real = DLVSYM.load(Ordering::Acquire);
+    if real == 0 {
+        return core::ptr::null_mut();
+    }
+    // SAFETY: the address is dlvsym's.
+    unsafe { core::mem::transmute::<usize, Dlvsym>(real)(handle, name.as_ptr(), version) }
 }
 
 /// A function of the C library.
@@ -68,15 +109,10 @@ pub fn global(name: &CStr) -> *mut c_void {
 }
 
 /// A library that is loaded already, by soname or path; released when it goes.
-pub struct Loaded(*mut c_void);
+struct Loaded(*mut c_void);
 
 impl Loaded {
-    /// `None` if it is not loaded.
-    pub fn find(name: &CStr) -> Option<Self> {
-        Self::open(name.as_ptr())
-    }
-
-    /// By name, or the program itself, with the global scope, for null.
+    /// By name, or the program itself, with the global scope, for null; `None` if it is not loaded.
     fn open(name: *const c_char) -> Option<Self> {
         let real = DLOPEN.load(Ordering::Acquire);
         if real == 0 {
@@ -88,7 +124,7 @@ impl Loaded {
     }
 
     /// A symbol of the library or of what it depends on; null if there is none.
-    pub fn symbol(&self, name: &CStr) -> *mut c_void {
+    fn symbol(&self, name: &CStr) -> *mut c_void {
         symbol(self.0, name)
     }
 }
@@ -172,7 +208,7 @@ impl Object {
 
     /// Whether it comes before us in the loader's list, as the program and libraries preloaded before us do.
     pub fn comes_before_us(&self) -> bool {
-        let own = crate::interpose::dlsym as *const () as usize;
+        let own = arch::dlsym as *const () as usize;
         let Some(own) = Self::at(own) else { return false };
         let mut map = own.map;
         // Those before us were there before us and are not unloaded.

@@ -22,6 +22,8 @@ struct Table {
     modules: Modules,
     line: [u8; 4608],
     buffer: [u8; 16384],
+    /// The first bytes of an object.
+    page: [u8; 4096],
 }
 
 struct Modules {
@@ -36,6 +38,7 @@ static TABLE: Place = Place(UnsafeCell::new(Table {
     modules: Modules { known: [Known { start: 0, end: 0, inode: 0 }; MOST], count: 0 },
     line: [0; 4608],
     buffer: [0; 16384],
+    page: [0; 4096],
 }));
 static LOCK: TryLock = TryLock::new();
 /// Epoch of the last look plus one, so that zero means never.
@@ -84,7 +87,7 @@ impl Table {
                         first = (mapping.inode, mapping.start);
                     }
                     let base = (first.0 == mapping.inode).then_some(first.1);
-                    self.modules.note(&mapping, memory as i32, base);
+                    self.modules.note(&mapping, memory as i32, base, &mut self.page);
                 }
                 length = 0;
             }
@@ -101,7 +104,7 @@ impl Modules {
         self.known.iter().take(self.count).any(|known| (known.start..known.end).contains(&site))
     }
 
-    fn note(&mut self, mapping: &Mapping, memory: i32, base: Option<u64>) {
+    fn note(&mut self, mapping: &Mapping, memory: i32, base: Option<u64>, page: &mut [u8]) {
         if !mapping.executable || mapping.path.is_empty() {
             return;
         }
@@ -116,7 +119,7 @@ impl Modules {
                 self.count = self.count.wrapping_add(1);
             }
         }
-        let build_id = base.filter(|_| memory >= 0).and_then(|base| elf::build_id(memory, base));
+        let build_id = base.filter(|_| memory >= 0).and_then(|base| elf::build_id(memory, base, page));
         definitions::module(mapping.path, mapping.start, mapping.end, mapping.offset, build_id);
     }
 }

@@ -1,30 +1,30 @@
 //! The process's recording: begun at the first CUDA call, begun anew in a child after fork.
 
-use core::cell::UnsafeCell;
 use core::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
 use crate::arch::{self, Trampoline};
-use crate::{chunks, clock, config, definitions, desks, file, kernels, loader, modules, sites, slots, sys, thread};
+use crate::{
+    capture, chunks, clock, config, definitions, desks, file, follow, kept, kernels, loader, modules, sites, slots,
+    symbols, sys, thread,
+};
 
 /// A page that the kernel wipes in a child after fork or clone, so one load tells a child from its parent.
-#[repr(C, align(4096))]
+#[repr(C)]
 pub struct Page {
     /// Which recording this is, counted through forks; zero: none yet.
     generation: AtomicU64,
     state: AtomicU32,
-    rest: UnsafeCell<[u8; 4080]>,
+    alone: arch::OwnPages,
 }
-// SAFETY: `rest` is never touched.
-unsafe impl Sync for Page {}
 
 /// See [`Page`].
-pub static PAGE: Page =
-    Page { generation: AtomicU64::new(0), state: AtomicU32::new(0), rest: UnsafeCell::new([0; 4080]) };
+pub static PAGE: Page = Page { generation: AtomicU64::new(0), state: AtomicU32::new(0), alone: arch::OwnPages };
 
 const STATE_NONE: u32 = 0;
 const STATE_BEGINNING: u32 = 1;
 const STATE_RECORDING: u32 = 2;
 const STATE_OFF: u32 = 3;
+const STATE_WAITING: u32 = 4;
 
 /// Recordings begun so far, in this process and those it was forked from.
 static BEGUN: AtomicU64 = AtomicU64::new(0);
@@ -34,22 +34,41 @@ pub fn generation() -> u64 {
     PAGE.generation.load(Ordering::Acquire)
 }
 
+/// Whether what a call costs is yet to be measured in this recording; once. A child costs what its parent does.
+pub fn is_to_be_measured() -> bool {
+    static MEASURED: AtomicU32 = AtomicU32::new(0);
+    MEASURED.swap(1, Ordering::Relaxed) == 0
+}
+
 /// Begins recording if that has not been tried; whether it records.
 pub fn ready() -> bool {
     match PAGE.state.compare_exchange(STATE_NONE, STATE_BEGINNING, Ordering::AcqRel, Ordering::Acquire) {
         Ok(_) => {
-            let begun = begin();
-            PAGE.state.store(if begun { STATE_RECORDING } else { STATE_OFF }, Ordering::Release);
-            if begun && clock::by_ticks() {
-                arch::use_trampoline(Trampoline::ByTicks);
-            } else if !begun {
-                arch::use_trampoline(Trampoline::Off);
-            }
-            begun
+            let state = match capture::is_on().then(begin) {
+                Some(true) => STATE_RECORDING,
+                Some(false) => STATE_OFF,
+                None => STATE_WAITING,
+            };
+            PAGE.state.store(state, Ordering::Release);
+            recording_wanted(capture::is_on());
+            state == STATE_RECORDING
         }
         Err(STATE_BEGINNING) => wait(),
-        Err(state) => state == STATE_RECORDING,
+        Err(state) => state == STATE_RECORDING && capture::is_on(),
     }
+}
+
+/// Recording goes on or is to begin, or it pauses. In signal handlers too.
+pub fn recording_wanted(on: bool) {
+    // Where it has not begun, the next call begins it.
+    let _ = on && PAGE.state.compare_exchange(STATE_WAITING, STATE_NONE, Ordering::AcqRel, Ordering::Acquire).is_ok();
+    let state = PAGE.state.load(Ordering::Acquire);
+    arch::use_trampoline(match state {
+        STATE_OFF => Trampoline::Off,
+        _ if !on => Trampoline::Off,
+        STATE_RECORDING if clock::by_ticks() => Trampoline::ByTicks,
+        _ => Trampoline::ByClock,
+    });
 }
 
 /// Another thread is at it. It takes about a millisecond; a handler that interrupted that very thread must not
@@ -78,15 +97,17 @@ fn begin() -> bool {
         slots::after_fork();
     }
     let config = config::read();
-    if !config.wanted {
+    if !config.wanted || !loader::is_glibc() {
         return false;
     }
+    slots::record_only(config.arguments, config.groups);
     let clock = clock::choose(config.ticks_per_second, config.clock);
     if file::create(&config, &clock).is_err() {
         return false;
     }
     let page = (&raw const PAGE).cast_mut().cast::<u8>();
-    if !sys::wipe_on_fork(page, size_of::<Page>()) {
+    sys::wipe_on_fork(page, size_of::<Page>());
+    if before == 0 {
         watch_fork();
     }
     sites::objects_changed();
@@ -96,7 +117,8 @@ fn begin() -> bool {
     true
 }
 
-/// Where the kernel cannot wipe the page: the C library tells of its own forks.
+/// There are kernels that cannot wipe the page, and emulators that say they will and do not: the C library tells of its
+/// own forks.
 fn watch_fork() {
     type RegisterAtFork = unsafe extern "C" fn(usize, usize, unsafe extern "C" fn(), usize) -> i32;
     let register = loader::own(c"__register_atfork");
@@ -113,7 +135,11 @@ unsafe extern "C" fn forked() {
 
 unsafe extern "C" fn load() {
     loader::prepare();
+    symbols::prepare();
+    capture::prepare();
     thread::prepare();
+    kept::prepare();
+    follow::prepare();
 }
 
 unsafe extern "C" fn unload() {

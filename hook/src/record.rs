@@ -8,7 +8,7 @@ use umtui_wire::table::{Access, Op};
 use crate::arch::Frame;
 use crate::slots::{Slot, shape};
 use crate::thread::{BUSY, Thread};
-use crate::{chunks, clock, definitions, file, kernels, procaddress, process, slots, sys};
+use crate::{capture, chunks, definitions, desks, file, kernels, procaddress, process, slots, sys};
 
 /// Bytes of the longest record, and of what may come before it: clock reading, thread's name.
 const LONGEST: usize = 16 * SLOT_BYTES;
@@ -110,17 +110,19 @@ unsafe fn publish(frame: &Frame, thread: &mut Thread, record: *mut u8, next: u32
 /// As [`leave`].
 #[cold]
 #[inline(never)]
-unsafe fn leave_slowly(frame: &mut Frame, ticks: u64, thread: &mut Thread) {
+unsafe fn leave_slowly(frame: &mut Frame, end: u64, thread: &mut Thread) {
     if thread.generation != process::generation() {
         // The process was forked, or the thread torn down, inside the call: this side did not begin it.
         return;
     }
-    let end = if clock::by_ticks() { ticks } else { clock::now() };
     // SAFETY: slots are static.
     let slot = unsafe { &*frame.slot };
     // The call site may have been known, and not the function.
     slots::define_once(slot);
     let flags = slot.flags.load(Ordering::Relaxed);
+    if flags & slots::CONTROLS_RECORDING != 0 {
+        capture::controlled(slot.api(), true);
+    }
     if flags & slots::ACTIONS != 0 && frame.result as u32 == 0 {
         // SAFETY: this call's frame.
         unsafe { act(frame, thread, flags, slot.api()) };
@@ -132,6 +134,7 @@ unsafe fn leave_slowly(frame: &mut Frame, ticks: u64, thread: &mut Thread) {
         lost(thread);
     }
     close(frame, thread);
+    thread.hand_on_if_ending();
 }
 
 /// Stands in for the place of a call on a desk that is full. While there are such calls, none ends the quick way.
@@ -166,10 +169,17 @@ fn close(frame: &Frame, thread: &mut Thread) {
         // SAFETY: the thread's desk is mapped.
         unsafe { AtomicU64::from_ptr(&raw mut (*frame.open).head) }.store(0, Ordering::Release);
         thread.open = frame.open;
-        thread.deeper = 0;
+        lose_deeper(thread);
     }
     if thread.busy == 0 && thread.quick_until != BUSY {
         thread.go_on();
+    }
+}
+
+/// Calls for which the desk had no place have left no trace if they did not return.
+fn lose_deeper(thread: &mut Thread) {
+    for _ in 0..core::mem::take(&mut thread.deeper) {
+        lost(thread);
     }
 }
 
@@ -204,7 +214,7 @@ unsafe fn write(frame: &Frame, slot: &Slot, flags: u8, call: &Opened, end: u64, 
     // SAFETY: the record's slots lie within the thread's mapped chunk, which has room for them.
     unsafe {
         put(record, 8, call.start);
-        put(record, 16, pack_site(frame.site, call.depth, call_flags));
+        put(record, 16, pack_site(frame.site, call.depth, call_flags) | desks::flags());
         put(record, DURATION_AT, duration as u32);
         for op in slot.ops() {
             match op.access {
@@ -371,7 +381,7 @@ pub fn abandon_from(thread: &mut Thread, depth: usize) {
             }
         }
     }
-    thread.deeper = 0;
+    lose_deeper(thread);
 }
 
 /// What some calls need done after success.

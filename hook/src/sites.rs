@@ -70,6 +70,11 @@ pub fn epoch() -> u64 {
     EPOCH.load(Ordering::Acquire)
 }
 
+/// Whether a site is remembered: what the trampoline asks.
+pub fn is_known(site: u64) -> bool {
+    SEEN.get(arch::site_place(site)).is_some_and(|place| place.load(Ordering::Acquire) == site)
+}
+
 /// Remembers a site as of an epoch.
 pub fn remember(site: u64, as_of: u64) {
     let index = arch::site_place(site);

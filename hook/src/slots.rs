@@ -3,6 +3,7 @@
 
 use core::sync::atomic::{AtomicU8, AtomicU16, AtomicU32, AtomicUsize, Ordering};
 use umtui_wire::definition::API_DYNAMIC;
+use umtui_wire::group;
 use umtui_wire::record::{Head, KIND_CALL, SLOT_BYTES};
 use umtui_wire::table::{Access, FUNCTIONS, Op, Returns};
 
@@ -101,11 +102,14 @@ pub const ACTION_UNLOAD: u8 = 16;
 pub const HAS_TEXT: u8 = 32;
 /// The call begins or ends the recording, if it was asked to.
 pub const CONTROLS_RECORDING: u8 = 64;
+/// The function is not to be recorded.
+pub const LEFT_OUT: u8 = 128;
 /// Any of the actions after the call.
 pub const ACTIONS: u8 = ACTION_PROC_ADDRESS | ACTION_LAUNCH | ACTION_LAUNCH_EX | ACTION_UNLOAD;
 
 impl Slot {
-    const fn new() -> Self {
+    /// Of no function yet.
+    pub const fn new() -> Self {
         Self {
             real: AtomicUsize::new(0),
             leave: AtomicUsize::new(0),
@@ -136,24 +140,72 @@ impl Slot {
 
     /// How the arguments are read.
     pub fn ops(&self) -> &'static [Op] {
+        if !arguments_wanted() {
+            return &[];
+        }
         FUNCTIONS.get(usize::from(self.api())).map_or(&[], |function| function.ops)
+    }
+
+    /// Makes it stand for a function of ours that takes nothing.
+    pub fn stand_for(&self, real: usize) {
+        self.set_head(0, 0);
+        self.record_bytes.store(SLOT_BYTES as u32, Ordering::Relaxed);
+        self.leave.store(arch::leave_of(shape::NONE), Ordering::Relaxed);
+        self.real.store(real, Ordering::Release);
+    }
+
+    /// Whether it is not to be recorded.
+    pub fn is_left_out(&self) -> bool {
+        self.flags.load(Ordering::Relaxed) & LEFT_OUT != 0
     }
 
     /// Makes the slot stand for a function of the table.
     fn describe(&self, api: u16) {
         let Some(function) = FUNCTIONS.get(usize::from(api)) else { return };
         self.leave.store(arch::leave_of(shape::OTHER), Ordering::Relaxed);
-        self.stack_bytes.store(if function.known { function.stack_bytes } else { UNKNOWN_STACK }, Ordering::Relaxed);
+        let left_out = !is_wanted(function.name.as_bytes());
+        let known = function.known && !left_out;
+        self.stack_bytes.store(if known { function.stack_bytes } else { UNKNOWN_STACK }, Ordering::Relaxed);
         self.unknown.store(u8::from(!function.known), Ordering::Relaxed);
         let returns = if function.returns == Returns::Other { RETURNS_OTHER } else { 0 };
         let has_text = function.ops.iter().any(|op| matches!(op.access, Access::Text | Access::PointeeText));
-        let text = if has_text { HAS_TEXT } else { 0 };
-        self.shape.store(shape::of(function.ops), Ordering::Relaxed);
+        let text = if has_text && arguments_wanted() { HAS_TEXT } else { 0 };
+        let ops = if arguments_wanted() { function.ops } else { &[] };
+        self.shape.store(shape::of(ops), Ordering::Relaxed);
         let flags = returns | text | actions(function.name.as_bytes());
-        self.flags.store(flags, Ordering::Relaxed);
+        self.flags.store(if left_out { LEFT_OUT } else { flags }, Ordering::Relaxed);
         self.record_bytes.store(NEVER_QUICK, Ordering::Relaxed);
-        self.set_head(function.extra, api);
+        self.set_head(if arguments_wanted() { function.extra } else { 0 }, api);
     }
+}
+
+static WITHOUT_ARGUMENTS: AtomicU8 = AtomicU8::new(0);
+/// Groups that are not recorded: a bit for each.
+static UNWANTED: AtomicU16 = AtomicU16::new(0);
+
+/// Says what is to be recorded; functions that were met before are described anew.
+pub fn record_only(arguments: bool, groups: u16) {
+    WITHOUT_ARGUMENTS.store(u8::from(!arguments), Ordering::Relaxed);
+    UNWANTED.store(!groups, Ordering::Relaxed);
+    if !arguments || groups != u16::MAX {
+        for_each_used(|slot| {
+            if slot.api() < API_DYNAMIC {
+                slot.describe(slot.api());
+            }
+        });
+    }
+}
+
+/// Whether arguments are recorded.
+pub fn arguments_wanted() -> bool {
+    WITHOUT_ARGUMENTS.load(Ordering::Relaxed) == 0
+}
+
+/// Whether a function is to be recorded. What hands out function pointers always is looked at.
+fn is_wanted(name: &[u8]) -> bool {
+    let unwanted = UNWANTED.load(Ordering::Relaxed);
+    unwanted.wrapping_shr(group::of(name) as u32) & 1 == 0
+        || actions(name) & (ACTION_PROC_ADDRESS | CONTROLS_RECORDING) != 0
 }
 
 /// What is to be done after a call, by name.
@@ -166,6 +218,7 @@ fn actions(name: &[u8]) -> u8 {
         b"cuLaunchKernel" | b"cuLaunchCooperativeKernel" => ACTION_LAUNCH,
         b"cuLaunchKernelEx" => ACTION_LAUNCH_EX,
         b"cuModuleUnload" | b"cuLibraryUnload" => ACTION_UNLOAD,
+        b"cudaProfilerStart" | b"cudaProfilerStop" | b"cuProfilerStart" | b"cuProfilerStop" => CONTROLS_RECORDING,
         _ => 0,
     }
 }
@@ -261,6 +314,11 @@ pub fn for_each_used(mut each: impl FnMut(&Slot)) {
             each(slot);
         }
     }
+}
+
+/// The calling thread has jumped out of a look-up.
+pub fn left() {
+    POOL_LOCK.let_go();
 }
 
 /// After fork: whoever held the lock is not here.

@@ -13,6 +13,7 @@ use crate::written;
 /// End of what is claimed. The header learns of it once the file is as long, so that a process killed in between
 /// leaves no file that looks cut.
 static CLAIMED: AtomicU64 = AtomicU64::new(CHUNK_UNIT);
+static MADE: AtomicU64 = AtomicU64::new(0);
 static MAX_BYTES: AtomicU64 = AtomicU64::new(u64::MAX);
 /// Where the oldest chunk may lie, once the cap is reached: places are reused in the order of the file.
 static OLDEST: AtomicU64 = AtomicU64::new(CHUNK_UNIT);
@@ -22,7 +23,10 @@ const LOOKS: u32 = 256;
 static SEQUENCE: AtomicU64 = AtomicU64::new(0);
 
 /// A new file: nothing is claimed but its first unit.
-pub fn begin(max_bytes: u64) {
+///
+/// The file is `made` bytes long; of pieces within that only a part need be reserved.
+pub fn begin(max_bytes: u64, made: u64) {
+    MADE.store(made, Ordering::Relaxed);
     CLAIMED.store(CHUNK_UNIT, Ordering::Relaxed);
     OLDEST.store(CHUNK_UNIT, Ordering::Relaxed);
     SEQUENCE.store(0, Ordering::Relaxed);
@@ -46,11 +50,13 @@ pub struct Piece {
     pub address: *mut u8,
     /// Where it lies in the file.
     pub offset: u64,
+    /// How much of it may be written to, from its beginning.
+    pub reserved: u64,
 }
 
-/// Claims the next [`CHUNK_UNIT`] bytes of the file, all zeros, in memory. An error stops recording, and the header
-/// says why.
-pub fn piece() -> Option<Piece> {
+/// Claims the next [`CHUNK_UNIT`] bytes of the file, all zeros, in memory; the `first` are needed at once. An error
+/// stops recording, and the header says why.
+pub fn piece(first: u64) -> Option<Piece> {
     if !file::is_open() {
         return None;
     }
@@ -64,14 +70,16 @@ pub fn piece() -> Option<Piece> {
             (offset, true)
         }
     };
-    match memory(offset) {
+    let is_made = offset.saturating_add(CHUNK_UNIT) <= MADE.load(Ordering::Relaxed);
+    let reserved = if is_made && !reused && !written::is_on() { first.min(CHUNK_UNIT) } else { CHUNK_UNIT };
+    match memory(offset, reserved) {
         Ok(address) => {
             if reused {
                 // SAFETY: a fresh mapping of that many bytes; what lies there is the past.
                 unsafe { core::ptr::write_bytes(address, 0, CHUNK_UNIT as usize) };
             }
             file::reaches(offset.saturating_add(CHUNK_UNIT));
-            Some(Piece { address, offset })
+            Some(Piece { address, offset, reserved })
         }
         Err(errno) => {
             file::failed(errno);
@@ -80,12 +88,21 @@ pub fn piece() -> Option<Piece> {
     }
 }
 
-fn memory(offset: u64) -> Result<*mut u8, i32> {
+/// Reserves a part of a piece that was claimed before. An error stops recording.
+pub fn reserve_more(offset: u64, bytes: u64) -> bool {
+    if written::is_on() {
+        return true;
+    }
+    let outcome = OpenFile::again().and_then(|file| file.reserve(offset, bytes));
+    outcome.map_err(file::failed).is_ok()
+}
+
+fn memory(offset: u64, reserved: u64) -> Result<*mut u8, i32> {
     if written::is_on() {
         return sys::map_private(CHUNK_UNIT as usize);
     }
     let file = OpenFile::again()?;
-    file.reserve(offset, CHUNK_UNIT)?;
+    file.reserve(offset, reserved)?;
     sys::map(file.descriptor(), offset, CHUNK_UNIT as usize)
 }
 

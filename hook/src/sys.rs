@@ -22,14 +22,8 @@ const NO_SPACE: Outcome = (libc::ENOSPC as Outcome).wrapping_neg();
 /// # Safety
 /// As the system call itself: pointers among the arguments must be what it expects.
 pub unsafe fn call(number: libc::c_long, arguments: [usize; 6]) -> Outcome {
-    let [a, b, c, d, e, f] = arguments;
-    let outcome: Outcome;
-    // SAFETY: the kernel's calling convention; the caller answers for the arguments.
-    unsafe {
-        core::arch::asm!("syscall", inlateout("rax") number as isize => outcome, in("rdi") a, in("rsi") b, in("rdx") c,
-            in("r10") d, in("r8") e, in("r9") f, lateout("rcx") _, lateout("r11") _, options(nostack));
-    }
-    outcome
+    // SAFETY: as the caller says.
+    unsafe { crate::arch::system_call(number, arguments) }
 }
 
 /// Opens a path.
@@ -81,6 +75,12 @@ pub fn reserve(fd: i32, offset: u64, bytes: u64) -> Outcome {
         at = at.saturating_add(written as u64);
     }
     0
+}
+
+/// Sets a file's length.
+pub fn set_length(fd: i32, bytes: u64) -> Outcome {
+    // SAFETY: no memory is passed.
+    unsafe { call(libc::SYS_ftruncate, [fd as usize, bytes as usize, 0, 0, 0, 0]) }
 }
 
 /// Maps a part of a file, shared, for reading and writing.
@@ -160,9 +160,18 @@ pub unsafe fn unmap(address: *mut u8, bytes: usize) {
 }
 
 /// Asks that a page be zero in a child after fork or clone.
-pub fn wipe_on_fork(page: *mut u8, bytes: usize) -> bool {
+pub fn wipe_on_fork(page: *mut u8, bytes: usize) {
     // SAFETY: advice; it fails where it does not apply.
-    let outcome = unsafe { call(libc::SYS_madvise, [page as usize, bytes, libc::MADV_WIPEONFORK as usize, 0, 0, 0]) };
+    unsafe { call(libc::SYS_madvise, [page as usize, bytes, libc::MADV_WIPEONFORK as usize, 0, 0, 0]) };
+}
+
+/// Gives whole pages of private memory back, which are then zero; false if that cannot be.
+///
+/// # Safety
+/// Nobody else uses them, and no file is mapped there.
+pub unsafe fn make_zero(pages: *mut u8, bytes: usize) -> bool {
+    // SAFETY: as the caller says.
+    let outcome = unsafe { call(libc::SYS_madvise, [pages as usize, bytes, libc::MADV_DONTNEED as usize, 0, 0, 0]) };
     !failed(outcome)
 }
 
@@ -236,8 +245,8 @@ pub fn yield_now() {
 /// Waits for a signal.
 #[cfg(panic = "abort")]
 pub fn pause() {
-    // SAFETY: no arguments.
-    unsafe { call(libc::SYS_pause, [0; 6]) };
+    // SAFETY: waits for no descriptors, for ever. Newer machines have no call of this name.
+    unsafe { call(libc::SYS_ppoll, [0; 6]) };
 }
 
 /// Host name, folder and the like: a system call that fills a buffer.
@@ -260,11 +269,10 @@ pub fn host(buffer: &mut [u8; 64]) {
 
 /// A clock, ns.
 pub fn clock_ns(clock: libc::clockid_t) -> u64 {
-    let mut time = [0u64; 2];
-    // SAFETY: the kernel fills the two words.
-    unsafe { call(libc::SYS_clock_gettime, [clock as usize, time.as_mut_ptr() as usize, 0, 0, 0, 0]) };
-    let [seconds, nanoseconds] = time;
-    seconds.wrapping_mul(1_000_000_000).wrapping_add(nanoseconds)
+    let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
+    // SAFETY: the structure is ours; the C library's form costs no system call.
+    unsafe { libc::clock_gettime(clock, &mut time) };
+    (time.tv_sec as u64).wrapping_mul(1_000_000_000).wrapping_add(time.tv_nsec as u64)
 }
 
 /// Reads our own memory through the kernel, which answers where a pointer would crash; up to the end of the
@@ -300,8 +308,9 @@ pub fn on_signal_stack() -> bool {
 /// wait for in vain. Faults are not held back: they cannot wait.
 pub struct SignalsHeld(u64);
 
-/// All signals but SIGILL, SIGTRAP, SIGBUS, SIGFPE and SIGSEGV, as the kernel's set.
-const HELD: u64 = !(1 << 3 | 1 << 4 | 1 << 6 | 1 << 7 | 1 << 10);
+/// All signals but SIGILL, SIGTRAP, SIGBUS, SIGFPE, SIGSEGV and SIGSYS, as the kernel's set. The last is how a sandbox
+/// answers for the system calls that it forbids.
+const HELD: u64 = !(1 << 3 | 1 << 4 | 1 << 6 | 1 << 7 | 1 << 10 | 1 << 30);
 
 impl SignalsHeld {
     /// From here on.
@@ -377,6 +386,13 @@ impl TryLock {
         use core::sync::atomic::Ordering;
         let me = crate::arch::thread() as usize;
         self.0.compare_exchange(0, me, Ordering::Acquire, Ordering::Relaxed).ok().map(|_| Held(self))
+    }
+
+    /// Opens it if the calling thread holds it: what it was held for has been left by a jump.
+    pub fn let_go(&self) {
+        use core::sync::atomic::Ordering;
+        let me = crate::arch::thread() as usize;
+        let _ = self.0.compare_exchange(me, 0, Ordering::Release, Ordering::Relaxed);
     }
 
     /// Opens it whoever holds it.

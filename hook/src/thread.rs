@@ -4,7 +4,7 @@ use core::ffi::c_void;
 use core::sync::atomic::{AtomicU32, AtomicUsize, Ordering};
 use umtui_wire::chunk::{ChunkHeader, Desk, OpenCall};
 
-use crate::{arch, chunks, clock, desks, loader, record, sys};
+use crate::{arch, chunks, desks, loader, record, sys};
 
 /// A thread's state, in static thread-local storage. Only its own thread (and its signal handlers) use it.
 #[repr(C, align(64))]
@@ -18,7 +18,7 @@ pub struct Thread {
     /// The mapped chunk, or [`chunks::nowhere`].
     pub chunk: *mut ChunkHeader,
     /// Ticks up to which a call may be recorded the quick way. [`BUSY`] while a record is being written the
-    /// quick way; zero while the slow way is at it, or where ticks are not the clock.
+    /// quick way; zero while the slow way is at it.
     pub quick_until: u64,
     /// Where the room for records in the chunk ends, bytes from its beginning.
     pub limit: u32,
@@ -37,6 +37,14 @@ pub struct Thread {
     pub id: u32,
     /// Calls of signal handlers that were lost while the chunk was busy, to be counted in it.
     pub lost_meanwhile: u32,
+    /// Open ranges.
+    pub ranges: u32,
+    /// Open ranges of [`Thread::range_domain`] from one on that is waited for.
+    pub range_levels: u32,
+    /// Domain of that range.
+    pub range_domain: usize,
+    /// Nonzero once the C library has told that the thread ends; it may not tell again.
+    pub ending: u32,
     /// Name as last recorded.
     pub name: [u8; 16],
 }
@@ -59,7 +67,7 @@ impl Thread {
         type SetSpecific = unsafe extern "C" fn(u32, *const c_void) -> i32;
         let set = SET_SPECIFIC.load(Ordering::Acquire);
         let key = EXIT_KEY.load(Ordering::Acquire);
-        if set != 0 && key != u32::MAX {
+        if set != 0 && key != u32::MAX && self.ending == 0 {
             // SAFETY: the address is that of pthread_setspecific, the key was made by pthread_key_create.
             unsafe { core::mem::transmute::<usize, SetSpecific>(set)(key, (&raw const *self).cast()) };
         }
@@ -76,7 +84,7 @@ impl Thread {
     /// Its chunk may be written to again, the quick way too if that can be: up to the next clock reading, and as long
     /// as the duration of no open call outgrows 32 bits.
     pub fn go_on(&mut self) {
-        let quick = clock::by_ticks() && self.has_chunk() && self.deeper == 0;
+        let quick = self.has_chunk() && self.deeper == 0 && self.ending == 0;
         self.quick_until = if quick { self.clock_due.min(self.longest_quick()) } else { 0 };
         self.busy = 0;
         while self.lost_meanwhile > 0 {
@@ -90,6 +98,24 @@ impl Thread {
         // SAFETY: the thread's desk is mapped.
         let OpenCall { head, start, .. } = unsafe { (&raw const (*self.desk).calls).cast::<OpenCall>().read() };
         if head == 0 { u64::MAX } else { start.saturating_add(u64::from(u32::MAX)) }
+    }
+
+    /// Leaves desk and chunk to others. Destructors that run later may call CUDA: the thread then begins anew, and
+    /// hands on again after each of its calls, since the C library goes round its destructors only so often.
+    pub fn hand_on(&mut self) {
+        self.busy = 1;
+        self.quick_until = 0;
+        desks::stand_up(self);
+        chunks::hand_back(self);
+        self.busy = 0;
+        self.generation = u64::MAX;
+    }
+
+    /// After a call: hands on if the thread is ending and this was its outermost call.
+    pub fn hand_on_if_ending(&mut self) {
+        if self.ending != 0 && self.depth() == 0 {
+            self.hand_on();
+        }
     }
 
     /// Whether it has a chunk of the file, not the stand-in for one.
@@ -127,11 +153,6 @@ unsafe extern "C" fn ended(thread: *mut c_void) {
     }
     // The thread was cancelled, or left by pthread_exit, inside a call.
     record::abandon_from(thread, 0);
-    thread.busy = 1;
-    thread.quick_until = 0;
-    desks::stand_up(thread);
-    chunks::hand_back(thread);
-    thread.busy = 0;
-    // Destructors that run after this one may call CUDA: the thread then begins anew.
-    thread.generation = u64::MAX;
+    thread.ending = 1;
+    thread.hand_on();
 }

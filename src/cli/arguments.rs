@@ -5,6 +5,8 @@ use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
+use crate::launch::{Capture, RunOptions};
+
 /// Explore what CUDA programs do with unified memory, in the terminal, live or afterwards.
 #[derive(Debug, Parser)]
 #[command(
@@ -55,18 +57,9 @@ pub struct Recording {
     /// Folder for the recording; must be new or empty. With record also a FIFO, or - for stdout
     #[arg(short, long, value_name = "PATH")]
     pub output: Option<PathBuf>,
-    /// Keep each process's file at this size: the newest events stay (K, M, G; at least 1M; 0 for no cap) [default: 4G,
-    /// or 256M on the way into a FIFO or to stdout]
-    #[arg(long, value_name = "SIZE", value_parser = cap)]
-    pub max_size: Option<u64>,
-}
-
-impl Recording {
-    /// Cap on each process's file, bytes, given what holds if nothing was said; `None` for none.
-    #[must_use]
-    pub fn max_bytes(&self, default: u64) -> Option<u64> {
-        Some(self.max_size.unwrap_or(default)).filter(|&bytes| bytes > 0)
-    }
+    #[command(flatten)]
+    #[allow(missing_docs)]
+    pub extent: Extent,
 }
 
 /// Options of what goes into a pipe.
@@ -75,6 +68,37 @@ pub struct Draining {
     /// After the program's end wait so long for a reader that takes nothing, or for one to come
     #[arg(long, value_name = "SECONDS", default_value = "5")]
     pub drain: u32,
+}
+
+/// How much is recorded.
+#[derive(Args, Clone, Debug)]
+pub struct Extent {
+    /// Keep each process's file at this size: the newest events stay (K, M, G; at least 1M; 0 for no cap) [default: 4G,
+    /// or 256M on the way into a FIFO or to stdout]
+    #[arg(long, value_name = "SIZE", value_parser = cap)]
+    pub max_size: Option<u64>,
+    /// Record only a part: all, profiler (cudaProfilerStart to Stop), nvtx:RANGE[@DOMAIN], signal:NAME (each toggles)
+    #[arg(long, value_name = "WHEN", default_value = "all", value_parser = capture)]
+    pub capture: Capture,
+    /// Leave out the calls' arguments
+    #[arg(long)]
+    pub no_args: bool,
+    /// Record only functions of these groups: memory, launch, copy, sync, stream, event, graph, device, module, other
+    #[arg(long, value_name = "GROUPS", value_delimiter = ',', value_parser = group)]
+    pub only: Vec<&'static str>,
+}
+
+impl Extent {
+    /// For the launcher, with the cap on each process's file that holds if nothing was said.
+    #[must_use]
+    pub fn options(&self, max_bytes: u64) -> RunOptions {
+        RunOptions {
+            max_bytes: Some(self.max_size.unwrap_or(max_bytes)).filter(|&bytes| bytes > 0),
+            capture: self.capture.clone(),
+            arguments: !self.no_args,
+            only: self.only.clone(),
+        }
+    }
 }
 
 /// Options of every screen.
@@ -248,9 +272,9 @@ pub struct Env {
     /// Folder for the recording; made if need be
     #[arg(short, long, value_name = "PATH", required = true)]
     pub output: PathBuf,
-    /// Keep each process's file at this size: the newest events stay (K, M, G; at least 1M; 0 for no cap)
-    #[arg(long, value_name = "SIZE", default_value = "4G", value_parser = cap)]
-    pub max_size: u64,
+    #[command(flatten)]
+    #[allow(missing_docs)]
+    pub extent: Extent,
 }
 
 /// `umtui symbolize`.
@@ -267,6 +291,38 @@ pub struct Completions {
     /// The shell
     #[arg(value_name = "SHELL")]
     pub shell: clap_complete::Shell,
+}
+
+/// Which part of a run.
+fn capture(text: &str) -> Result<Capture, String> {
+    match text.split_once(':') {
+        None if text == "all" => Ok(Capture::All),
+        None if text == "profiler" => Ok(Capture::Profiler),
+        Some(("nvtx", range)) if !range.is_empty() && range.len() < 200 => Ok(Capture::Range(range.to_owned())),
+        Some(("signal", name)) => signal(name).map(Capture::Signal),
+        _ => Err("all, profiler, nvtx:RANGE[@DOMAIN] or signal:NAME, such as signal:USR2".to_owned()),
+    }
+}
+
+/// Signals that a program seldom has a use for of its own, by name or number.
+fn signal(name: &str) -> Result<i32, String> {
+    use signal_hook::consts::{SIGHUP, SIGURG, SIGUSR1, SIGUSR2, SIGWINCH};
+    let known = [("USR1", SIGUSR1), ("USR2", SIGUSR2), ("HUP", SIGHUP), ("URG", SIGURG), ("WINCH", SIGWINCH)];
+    let plain = name.strip_prefix("SIG").unwrap_or(name);
+    let number = plain.parse().ok();
+    let found = known.iter().find(|(known, value)| *known == plain || Some(*value) == number);
+    // Real-time signals have no fixed names.
+    let real_time = number.filter(|number| (34..=64).contains(number));
+    found.map(|&(_, value)| value).or(real_time).ok_or_else(|| "USR1, USR2, HUP, URG, WINCH or 34 to 64".to_owned())
+}
+
+/// A group of functions.
+fn group(text: &str) -> Result<&'static str, String> {
+    let mut names = umtui_wire::group::GROUPS.iter().map(|&(_, name)| name);
+    names.find(|name| *name == text).ok_or_else(|| {
+        let names: Vec<_> = umtui_wire::group::GROUPS.iter().map(|&(_, name)| name).collect();
+        format!("one of {}", names.join(", "))
+    })
 }
 
 /// Least cap on a file: a few threads have room.

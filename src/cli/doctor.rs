@@ -64,6 +64,7 @@ fn clock() -> (Verdict, &'static str, String) {
     let source = fs::read_to_string(path).unwrap_or_default();
     match source.trim() {
         "tsc" => (Verdict::Fine, "clock", "tsc: two readings cost about 40 ns a call".into()),
+        "arch_sys_counter" => (Verdict::Fine, "clock", "arch_sys_counter: the generic timer is read directly".into()),
         "" => (Verdict::Note, "clock", "the kernel does not say; CLOCK_MONOTONIC is used".into()),
         other => (Verdict::Note, "clock", format!("{other}: CLOCK_MONOTONIC is used, recording costs more a call")),
     }
@@ -113,7 +114,7 @@ pub fn libraries(name: &str) -> Vec<String> {
         .flat_map(std::env::split_paths)
         .filter(|folder| !folder.as_os_str().is_empty())
         .collect();
-    folders.extend(["/usr/lib/x86_64-linux-gnu".into(), "/usr/lib64".into()]);
+    folders.extend([format!("/usr/lib/{}-linux-gnu", std::env::consts::ARCH).into(), "/usr/lib64".into()]);
     if let Some(home) = std::env::var_os("CUDA_HOME").map(PathBuf::from) {
         folders.push(home.join("lib64"));
         folders.push(home.join("extras/CUPTI/lib64"));

@@ -5,8 +5,9 @@ use std::os::unix::ffi::OsStrExt as _;
 use anyhow::Context as _;
 
 use super::arguments::Env;
+use super::record::MAX_BYTES;
 use crate::forward::Target;
-use crate::launch::{self, Environment, RunOptions};
+use crate::launch::{self, Environment};
 
 /// Prints `export` lines for a shell.
 ///
@@ -21,13 +22,14 @@ pub fn run(arguments: &Env) -> anyhow::Result<u8> {
     }
     std::fs::create_dir_all(path).with_context(|| format!("{} cannot be made", path.display()))?;
     let path = std::fs::canonicalize(path).with_context(|| format!("{} cannot be read", path.display()))?;
-    let options = RunOptions { max_bytes: (arguments.max_size > 0).then_some(arguments.max_size) };
-    let environment = Environment::new(&launch::hook()?, &path, &options);
-    for (name, value) in environment.variables(None) {
+    let environment = Environment::new(&launch::hook()?, &path, &arguments.extent.options(MAX_BYTES))?;
+    for (name, value) in environment.variables(|_| None) {
         let quoted = quote(value.as_bytes());
         if name == "LD_PRELOAD" {
             // What is preloaded there already stays.
             println!("export LD_PRELOAD={quoted}${{LD_PRELOAD:+:$LD_PRELOAD}}");
+        } else if name == "ASAN_OPTIONS" {
+            println!("export ASAN_OPTIONS=${{ASAN_OPTIONS:+$ASAN_OPTIONS:}}{quoted}");
         } else if name != "UMTUI_TICKS_PER_SECOND" {
             // The rate is this machine's; the job may run on another.
             println!("export {name}={quoted}");

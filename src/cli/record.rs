@@ -9,10 +9,10 @@ use anyhow::Context as _;
 use super::arguments::{Record, Recording};
 use super::stream;
 use crate::forward::{Control, Target};
-use crate::launch::{self, Environment, Program, RunFolder, RunOptions, Streams};
+use crate::launch::{self, Environment, Program, RunFolder, Streams};
 
 /// Cap on each process's file, unless something else is asked for.
-const MAX_BYTES: u64 = 4 << 30;
+pub(super) const MAX_BYTES: u64 = 4 << 30;
 
 /// Runs the program with its streams as they are; the result is its status.
 ///
@@ -49,13 +49,13 @@ pub(super) fn folder(recording: &Recording, program: &Path) -> anyhow::Result<Ru
 
 /// The environment that was asked for.
 pub(super) fn environment(folder: &RunFolder, recording: &Recording) -> anyhow::Result<Environment> {
-    environment_for(folder.path(), recording.max_bytes(MAX_BYTES))
+    environment_for(folder.path(), recording, MAX_BYTES)
 }
 
-/// The environment for a folder and a cap on each process's file.
-pub(super) fn environment_for(folder: &Path, max_bytes: Option<u64>) -> anyhow::Result<Environment> {
+/// The environment for a folder, with the cap on each process's file that holds if nothing was said.
+pub(super) fn environment_for(folder: &Path, recording: &Recording, max_bytes: u64) -> anyhow::Result<Environment> {
     let hook = launch::hook().context("the hook cannot be unpacked")?;
-    Ok(Environment::new(&hook, folder, &RunOptions { max_bytes }))
+    Ok(Environment::new(&hook, folder, &recording.extent.options(max_bytes))?)
 }
 
 /// Runs a command to its end.

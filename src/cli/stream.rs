@@ -73,7 +73,7 @@ pub(super) fn record(
     let streams = if target == Target::Stdout { Streams::StdoutToStderr } else { Streams::Inherited };
     let output = Output::new(target, control.clone())?;
     let folder = PrivateFolder::new()?;
-    let environment = record::environment_for(folder.path(), recording.max_bytes(MAX_BYTES))?;
+    let environment = record::environment_for(folder.path(), recording, MAX_BYTES)?;
     let mut sender = Some(start(folder.path(), output, &control)?);
     let mut summary = None;
     let status = record::supervise(command, &environment, extra, &streams, Some(&control), || {

@@ -128,13 +128,16 @@ fn process_lines(trace: &Trace, label: &str, id: ProcessId, process: &Process, o
         State::Failed(errno) => ("failed", errno),
         State::Killed => ("killed", 0),
     };
+    let named = |name, rank: Option<u32>| rank.map_or_else(String::new, |rank| format!(" {name}={rank}"));
     writeln!(
         out,
-        "# process {label} pid={} parent={} started={} state={state} reason={reason} lost={} max={} cost_ps={} run={} error_ppb={} \
+        "# process {label} pid={} parent={} started={}{}{} state={state} reason={reason} lost={} max={} cost_ps={} run={} error_ppb={} \
          monotonic={} realtime={} axis={} last={} boot={} host={:?} program={:?} folder={:?}",
         process.pid,
         process.parent_pid,
         process.start_time,
+        named("rank", process.rank),
+        named("local_rank", process.local_rank),
         process.lost.saturating_sub(of_threads),
         process.max_bytes,
         process.cost_ps,

@@ -1,5 +1,6 @@
 //! The environment that makes a program load the hook and tells the hook what to do.
 
+use std::env;
 use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::{OsStrExt as _, OsStringExt as _};
 use std::path::{Path, PathBuf};
@@ -7,11 +8,45 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use super::ticks;
 
+/// Which part of a run is recorded.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum Capture {
+    /// All of it.
+    #[default]
+    All,
+    /// From `cudaProfilerStart` to `cudaProfilerStop`.
+    Profiler,
+    /// While an NVTX range of this name is open: `NAME`, `NAME*`, `NAME@DOMAIN`.
+    Range(String),
+    /// From one of these signals to the next.
+    Signal(i32),
+}
+
 /// What can be chosen for a recording.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 pub struct RunOptions {
     /// Cap on each process's file, bytes; `None` for none.
     pub max_bytes: Option<u64>,
+    /// Which part of the run.
+    pub capture: Capture,
+    /// Whether arguments are recorded.
+    pub arguments: bool,
+    /// Groups of functions, all if there are none: names of [`umtui_wire::group::GROUPS`].
+    pub only: Vec<&'static str>,
+}
+
+impl Default for RunOptions {
+    fn default() -> Self {
+        Self { max_bytes: None, capture: Capture::All, arguments: true, only: Vec::new() }
+    }
+}
+
+/// What was asked for cannot be.
+#[derive(Debug, thiserror::Error)]
+pub enum EnvironmentError {
+    /// Another tool listens to the ranges.
+    #[error("NVTX_INJECTION64_PATH is {0} already, so ranges do not reach umtui; unset it, or use --capture profiler")]
+    RangesTaken(String),
 }
 
 /// Variables for a program to be recorded.
@@ -23,8 +58,10 @@ pub struct Environment {
 
 impl Environment {
     /// For a program whose processes write into `folder` (an absolute path).
-    #[must_use]
-    pub fn new(hook: &Path, folder: &Path, options: &RunOptions) -> Self {
+    ///
+    /// # Errors
+    /// If another tool is in the way.
+    pub fn new(hook: &Path, folder: &Path, options: &RunOptions) -> Result<Self, EnvironmentError> {
         let run = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_nanos());
         let mut variables = vec![("UMTUI_OUT", folder.as_os_str().to_owned()), ("UMTUI_RUN", run.to_string().into())];
         if let Some(rate) = ticks::per_second() {
@@ -33,16 +70,47 @@ impl Environment {
         if let Some(bytes) = options.max_bytes {
             variables.push(("UMTUI_MAX_BYTES", bytes.to_string().into()));
         }
-        Self { hook: hook.to_owned(), variables }
+        match &options.capture {
+            Capture::All => {}
+            Capture::Profiler => variables.push(("UMTUI_CAPTURE", "profiler".into())),
+            Capture::Signal(number) => variables.push(("UMTUI_CAPTURE", format!("signal:{number}").into())),
+            Capture::Range(range) => {
+                let taken = env::var_os("NVTX_INJECTION64_PATH").filter(|path| path != hook && !path.is_empty());
+                if let Some(path) = taken {
+                    return Err(EnvironmentError::RangesTaken(path.to_string_lossy().into_owned()));
+                }
+                variables.push(("UMTUI_CAPTURE", format!("nvtx:{range}").into()));
+                variables.push(("NVTX_INJECTION64_PATH", hook.as_os_str().to_owned()));
+            }
+        }
+        if !options.arguments {
+            variables.push(("UMTUI_ARGUMENTS", "0".into()));
+        }
+        if !options.only.is_empty() {
+            variables.push(("UMTUI_ONLY", options.only.join(",").into()));
+        }
+        Ok(Self { hook: hook.to_owned(), variables })
     }
 
-    /// Name and value of each variable, given what `LD_PRELOAD` is now.
+    /// Name and value of each variable, given what `LD_PRELOAD` and `ASAN_OPTIONS` are now.
     #[must_use]
-    pub fn variables(&self, preload: Option<&OsStr>) -> Vec<(&'static str, OsString)> {
+    pub fn variables(&self, now: impl Fn(&str) -> Option<OsString>) -> Vec<(&'static str, OsString)> {
         let mut variables = self.variables.clone();
-        variables.push(("LD_PRELOAD", join(&self.hook, preload)));
+        variables.push(("LD_PRELOAD", join(&self.hook, now("LD_PRELOAD").as_deref())));
+        variables.push(("ASAN_OPTIONS", tolerant(now("ASAN_OPTIONS"))));
         variables
     }
+}
+
+/// AddressSanitizer ends programs in which a preloaded library comes before it. It fears for functions that both of them
+/// replace; the hook has none but `dlopen`, whose real one it finds by itself.
+fn tolerant(options: Option<OsString>) -> OsString {
+    let mut options = options.unwrap_or_default();
+    if !options.is_empty() {
+        options.push(":");
+    }
+    options.push("verify_asan_link_order=0");
+    options
 }
 
 /// Puts the hook before what is preloaded already, but after a sanitizer, which insists on being first.
@@ -75,5 +143,11 @@ mod tests {
         assert_eq!(joined("/l/libjemalloc.so.2"), "/c/hook.so:/l/libjemalloc.so.2");
         assert_eq!(joined("/l/libasan.so.8 libx.so"), "/l/libasan.so.8:/c/hook.so:libx.so");
         assert_eq!(joined("/c/hook.so:libx.so"), "/c/hook.so:libx.so");
+    }
+
+    #[test]
+    fn options_of_the_sanitizer_stay() {
+        assert_eq!(tolerant(None), "verify_asan_link_order=0");
+        assert_eq!(tolerant(Some("detect_leaks=0".into())), "detect_leaks=0:verify_asan_link_order=0");
     }
 }

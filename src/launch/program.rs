@@ -63,7 +63,7 @@ impl Program {
         let failed = |error| ProgramError { program: program.to_string_lossy().into_owned(), error };
         let mut starter = Command::new(&program);
         starter.args(command.iter().skip(1));
-        starter.envs(environment.variables(env::var_os("LD_PRELOAD").as_deref()));
+        starter.envs(environment.variables(|name| env::var_os(name)));
         starter.envs(extra.iter().map(|(name, value)| (name, value)));
         if matches!(streams, Streams::StdoutToStderr) {
             starter.stdout(io::stderr().as_fd().try_clone_to_owned().map_err(failed)?);

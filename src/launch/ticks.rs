@@ -2,16 +2,14 @@
 #![allow(unsafe_code, reason = "reading the tick counter and the clocks")]
 
 /// Ticks a second, or `None` where the hook counts by another clock. Takes a few milliseconds.
-#[cfg(target_arch = "x86_64")]
+#[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
 #[must_use]
 pub fn per_second() -> Option<u64> {
     use std::time::{Duration, Instant};
     let read = || {
-        // SAFETY: reads a counter.
-        let before = unsafe { core::arch::x86_64::_rdtsc() };
+        let before = counter();
         let now = Instant::now();
-        // SAFETY: as above.
-        let after = unsafe { core::arch::x86_64::_rdtsc() };
+        let after = counter();
         (before + (after - before) / 2, now, after - before)
     };
     // Of several readings, the one that was disturbed least.
@@ -24,8 +22,22 @@ pub fn per_second() -> Option<u64> {
     u64::try_from(ticks.checked_mul(1_000_000_000)?.checked_div(ns)?).ok()
 }
 
+#[cfg(target_arch = "x86_64")]
+fn counter() -> u64 {
+    // SAFETY: reads a counter.
+    unsafe { core::arch::x86_64::_rdtsc() }
+}
+
+#[cfg(target_arch = "aarch64")]
+fn counter() -> u64 {
+    let ticks: u64;
+    // SAFETY: reads a counter; the barrier keeps the reading where it stands.
+    unsafe { core::arch::asm!("isb", "mrs {}, cntvct_el0", out(reg) ticks, options(nostack, preserves_flags)) };
+    ticks
+}
+
 /// Ticks a second.
-#[cfg(not(target_arch = "x86_64"))]
+#[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
 #[must_use]
 pub fn per_second() -> Option<u64> {
     None

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use crate::graph::{Cells, QUANTILE_ERROR_PCT, Stats};
-use crate::session::Loaded;
+use crate::session::{Loaded, Member};
 use crate::trace::{Layer, NO_DEVICE, State, StreamId, StreamKind, Trace, TrackId};
 
 /// What a report says. Text is as recorded; times are ns.
@@ -11,7 +11,7 @@ use crate::trace::{Layer, NO_DEVICE, State, StreamId, StreamKind, Trace, TrackId
 pub struct Report {
     /// The trace as a whole.
     pub trace: TraceBlock,
-    /// Its processes, in order of start.
+    /// Its processes, each after the one that started it.
     pub processes: Vec<Process>,
     /// Its functions, the largest total first.
     pub apis: Vec<Api>,
@@ -50,6 +50,8 @@ pub struct TraceBlock {
     pub discarded: u64,
     /// Something is missing at the end or in the middle.
     pub truncated: bool,
+    /// What the hook added to each call by its own measure, ps, and of the run, millionths; `None`: not measured.
+    pub cost: Option<(u64, u64)>,
     /// Levels of evidence, `E1`.
     pub evidence: Vec<String>,
 }
@@ -59,6 +61,14 @@ pub struct TraceBlock {
 #[allow(missing_docs, reason = "the names say it")]
 pub struct Process {
     pub pid: u32,
+    pub parent_pid: u32,
+    /// Recorded ancestors.
+    pub depth: u16,
+    pub rank: Option<u32>,
+    pub local_rank: Option<u32>,
+    /// `running`, `ended`, `gone` (killed, crashed or by `_exit`), `became` (another program, by exec) or `stopped`
+    /// (recorded no further).
+    pub state: &'static str,
     pub program: String,
     pub host: String,
     pub calls: u64,
@@ -198,6 +208,7 @@ fn block(trace: &Trace, cells: [&Cells; 2]) -> TraceBlock {
         missed: trace.processes.iter().map(|process| process.missed).sum(),
         discarded: trace.processes.iter().fold(0, |sum: u64, process| sum.saturating_add(process.discarded)),
         truncated: truncated(trace),
+        cost: crate::session::cost::cost(trace).map(|cost| (cost.per_call_ps, cost.share_ppm)),
         evidence: trace.evidence.levels().map(|level| format!("E{level}")).collect(),
     }
 }
@@ -212,19 +223,32 @@ fn truncated(trace: &Trace) -> bool {
 
 fn processes(loaded: &Loaded) -> Vec<Process> {
     let trace = loaded.trace();
-    let ids = (0..u16::try_from(trace.processes.len()).unwrap_or(u16::MAX)).map(crate::trace::ProcessId);
-    let mut list: Vec<_> = ids.filter_map(|id| trace.process(id).map(|process| (id, process))).collect();
-    list.sort_by_key(|(_, process)| (process.start_ns, process.pid));
-    let row = |(id, process): (crate::trace::ProcessId, &crate::trace::Process)| Process {
-        pid: process.pid,
-        program: trace.names.get(process.program).to_owned(),
-        host: trace.names.get(process.host).to_owned(),
-        calls: trace.tracks.iter().filter(|track| track.process == id).map(|track| track.len() as u64).sum(),
-        lost: process.lost,
-        alive: loaded.is_alive(id),
-        trouble: loaded.trouble(id),
+    let calls = loaded.calls_by_process();
+    let row = |member: Member| {
+        let process = trace.process(member.id)?;
+        let alive = loaded.is_alive(member.id);
+        Some(Process {
+            pid: process.pid,
+            parent_pid: process.parent_pid,
+            depth: member.depth,
+            rank: process.rank,
+            local_rank: process.local_rank,
+            state: match process.state {
+                _ if member.went_on => "became",
+                State::Full | State::Failed(_) => "stopped",
+                _ if alive => "running",
+                State::Ended => "ended",
+                State::Killed | State::Recording => "gone",
+            },
+            program: trace.names.get(process.program).to_owned(),
+            host: trace.names.get(process.host).to_owned(),
+            calls: calls.get(member.id.index()).copied().unwrap_or(0),
+            lost: process.lost,
+            alive,
+            trouble: if member.went_on { None } else { loaded.trouble(member.id) },
+        })
     };
-    list.into_iter().map(row).collect()
+    loaded.family().into_iter().filter_map(row).collect()
 }
 
 fn threads(trace: &Trace, cells: [&Cells; 2]) -> Vec<Thread> {

@@ -3,7 +3,7 @@
 use serde::Serialize;
 use std::fmt::Write as _;
 
-use super::collect::{Api, Report, Stream, Thread};
+use super::collect::{Api, Process, Report, Stream, Thread};
 use crate::session::safe::prints;
 use crate::trace::Layer;
 
@@ -17,6 +17,7 @@ type NotRecorded = Option<()>;
 struct Root<'a> {
     schema: u32,
     trace: TraceKeys<'a>,
+    processes: Vec<ProcessKeys<'a>>,
     apis: Vec<ApiKeys<'a>>,
     threads: Vec<ThreadKeys<'a>>,
     streams: Vec<StreamKeys>,
@@ -44,7 +45,22 @@ struct TraceKeys<'a> {
     missed: u64,
     discarded: u64,
     truncated: bool,
+    hook_ps_per_call: Option<u64>,
+    hook_share_ppm: Option<u64>,
     evidence: &'a [String],
+}
+
+#[derive(Serialize)]
+struct ProcessKeys<'a> {
+    process: u32,
+    parent: u32,
+    rank: Option<u32>,
+    local_rank: Option<u32>,
+    program: &'a str,
+    host: &'a str,
+    state: &'static str,
+    calls: u64,
+    lost: u64,
 }
 
 #[derive(Serialize)]
@@ -101,8 +117,11 @@ pub fn json(report: &Report) -> String {
             missed: block.missed,
             discarded: block.discarded,
             truncated: block.truncated,
+            hook_ps_per_call: block.cost.map(|(per_call, _)| per_call),
+            hook_share_ppm: block.cost.map(|(_, share)| share),
             evidence: &block.evidence,
         },
+        processes: report.processes.iter().map(process).collect(),
         apis: report.apis.iter().map(api).collect(),
         threads: report.threads.iter().map(thread).collect(),
         streams: report.streams.iter().map(stream).collect(),
@@ -118,6 +137,20 @@ pub fn json(report: &Report) -> String {
     let mut text = serde_json::to_string_pretty(&root).map(|text| printable(&text)).unwrap_or_default();
     text.push('\n');
     text
+}
+
+fn process(process: &Process) -> ProcessKeys<'_> {
+    ProcessKeys {
+        process: process.pid,
+        parent: process.parent_pid,
+        rank: process.rank,
+        local_rank: process.local_rank,
+        program: &process.program,
+        host: &process.host,
+        state: process.state,
+        calls: process.calls,
+        lost: process.lost,
+    }
 }
 
 fn api(api: &Api) -> ApiKeys<'_> {

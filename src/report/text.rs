@@ -13,6 +13,8 @@ const DAMAGE: usize = 10;
 const PROCESSES: usize = 20;
 /// Threads that are listed.
 const THREADS: usize = 100;
+/// Generations that are indented further than the one before.
+const DEEPEST: u16 = 8;
 
 /// The report for people: no colours, columns as wide as what is in them. Ends with a newline.
 #[must_use]
@@ -42,6 +44,9 @@ fn head(report: &Report, out: &mut String) {
         missed => format!(", {} from before it was joined not here", grouped(missed)),
     };
     line(out, "calls", &format!("{}, {lost}{older}{missed}", grouped(block.events)));
+    if let Some((per_call_ps, share_ppm)) = block.cost {
+        line(out, "costs", &crate::session::cost::Cost { per_call_ps, share_ppm }.words());
+    }
     line(out, "sees", &format!("{}: API calls", block.evidence.join(" ")));
     line(out, "not", "kernels, copies, migrations, faults: not recorded by this version");
     for (index, file) in report.unreadable.iter().enumerate() {
@@ -61,7 +66,11 @@ fn rest(out: &mut String, more: u64) {
 }
 
 fn process_line(process: &Process, out: &mut String) {
-    let mut what = format!("{} {}", process.pid, safe(&process.program));
+    let indent = "  ".repeat(usize::from(process.depth.min(DEEPEST)));
+    let mut what = format!("{indent}{} {}", process.pid, safe(&process.program));
+    if let Some(rank) = process.rank.or(process.local_rank) {
+        let _ = write!(what, " rank {rank}");
+    }
     if !process.host.is_empty() {
         let _ = write!(what, " on {}", safe(&process.host));
     }

@@ -161,6 +161,7 @@ impl Engine {
         let feed = &self.feed;
         let around = Surroundings {
             is_alive: &|process| feed.is_alive(process),
+            is_removed: &|process| feed.is_removed(process),
             live: self.phase == Phase::Live,
             now_ns,
             silent: self.last_call.elapsed(),

@@ -9,7 +9,7 @@ use super::view::{EventRow, EventsAt, EventsRequest, EventsRows, Outcome};
 use crate::trace::raw::RawCall;
 use crate::trace::value::print;
 use crate::trace::{Api, Bytes, Call, OpenCall, Style, Trace, Track, TrackId, Value};
-use umtui_wire::table::{Access, FUNCTIONS, Op, named};
+use umtui_wire::table::{Access, FUNCTIONS, Op, named, registers_are_alike};
 
 /// Longest text of arguments, characters; a name in them can be of any length.
 const ARGUMENTS_MAX: usize = 2000;
@@ -122,7 +122,9 @@ pub(super) fn read(files: &[Option<Arc<dyn Bytes>>], track: &Track, row: usize) 
 fn registers(trace: &Trace, api: &Api, call: &OpenCall) -> String {
     let name = trace.names.get(api.name);
     let signature = api.signature.to_string();
-    let functions = named(name.as_bytes()).filter_map(|index| FUNCTIONS.get(index));
+    // The recording may come from another machine than this one.
+    let functions =
+        named(name.as_bytes()).filter(|&index| registers_are_alike(index)).filter_map(|index| FUNCTIONS.get(index));
     let Some(function) = functions.into_iter().find(|function| function.signature.ends_with(&signature)) else {
         return String::new();
     };

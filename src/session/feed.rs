@@ -14,6 +14,8 @@ use crate::trace::{Bytes, ProcessId, State, Trace};
 
 /// Calls read of one file before it is the next one's turn.
 const TURN: usize = 16 * 1024;
+/// After so many turns without anything new the file of a process that is gone is read again only if it has grown.
+const QUIET: u8 = 3;
 /// Time between two looks into a run's folder, and at the processes.
 const LOOK: Duration = Duration::from_millis(200);
 /// Time between two glances at whether the folder has changed, and at files that are not ready: the first calls of a
@@ -30,6 +32,8 @@ pub(super) struct Feed {
     /// Pipes that have not come to their end.
     pipes: Vec<Pipe>,
     files: Vec<Open>,
+    /// Which of them is a process's.
+    by_process: Vec<usize>,
     /// Which files of the trace are texts.
     texts: BTreeSet<usize>,
     /// Files that could not be read, in a line each.
@@ -49,6 +53,17 @@ struct Open {
     last_growth: Option<Instant>,
     alive: bool,
     life: Life,
+    /// The process is not on this machine any more, or never was.
+    absent: bool,
+    /// How often in a row nothing came after that, and how long the file was then.
+    quiet: u8,
+    length: u64,
+    /// Nothing more is to come, as far as was known at the last look.
+    over: bool,
+    /// Where it was found, and as which file; `None` for a text, and for what came through a pipe.
+    place: Option<(PathBuf, (u64, u64))>,
+    /// Its name leads to it no more.
+    removed: bool,
     failed: bool,
     /// Not a file that a process writes: it says itself whether that was killed.
     text: bool,
@@ -82,6 +97,7 @@ impl Feed {
             paths,
             waiting: Vec::new(),
             files: Vec::new(),
+            by_process: Vec::new(),
             texts: BTreeSet::new(),
             failures: Vec::new(),
             boot: Boot::current(),
@@ -108,7 +124,7 @@ impl Feed {
                 Ok(Opened::Nothing) => self.waiting.push(found),
                 // A run's folder also holds the program's output and the names of call sites.
                 Err(ParseError::Format { .. }) if !found.named => {}
-                opened => self.take(opened),
+                opened => self.take(opened, Some(&found.path)),
             }
         }
         let all = self.look_at_pipes(trace) || all;
@@ -120,12 +136,12 @@ impl Feed {
         }
     }
 
-    fn take(&mut self, opened: Result<Opened, ParseError>) {
+    fn take(&mut self, opened: Result<Opened, ParseError>, path: Option<&Path>) {
         match opened {
-            Ok(Opened::Native(reader)) => self.files.push(Open::new(*reader, false)),
+            Ok(Opened::Native(reader)) => self.add(Open::new(*reader, path)),
             Ok(Opened::Text(readers)) => {
                 self.texts.extend(readers.iter().map(NativeReader::file));
-                self.files.extend(readers.into_iter().map(|reader| Open::new(reader, true)));
+                readers.into_iter().for_each(|reader| self.add(Open::new(reader, None)));
             }
             Ok(Opened::Stream(pipe)) => self.pipes.push(pipe),
             Ok(Opened::Nothing) => {}
@@ -141,12 +157,12 @@ impl Feed {
             for arrived in arrived {
                 match arrived {
                     Arrived::File(file) => match NativeReader::open(file.bytes(), file.name(), trace) {
-                        Ok(reader) => self.files.push(Open { stream: Some(file), ..Open::new(reader, false) }),
+                        Ok(reader) => self.add(Open::of_stream(reader, file)),
                         Err(error) => self.failures.push(error.to_string()),
                     },
                     Arrived::Whole(bytes) => match open_bytes(bytes, pipe.name(), trace) {
                         Ok(Opened::Nothing) => self.failures.push(format!("{}: no trace came", pipe.name())),
-                        opened => self.take(opened),
+                        opened => self.take(opened, None),
                     },
                     Arrived::Failed(why) => self.failures.push(why),
                 }
@@ -170,6 +186,21 @@ impl Feed {
         !self.pipes.is_empty()
     }
 
+    fn add(&mut self, file: Open) {
+        let process = file.reader.process().index();
+        if self.by_process.len() <= process {
+            self.by_process.resize(process + 1, usize::MAX);
+        }
+        if let Some(place) = self.by_process.get_mut(process) {
+            *place = self.files.len();
+        }
+        self.files.push(file);
+    }
+
+    fn of(&self, process: ProcessId) -> Option<&Open> {
+        self.by_process.get(process.index()).and_then(|&file| self.files.get(file))
+    }
+
     /// Whether anything was made in a folder since the last time.
     fn has_changed(&mut self) -> bool {
         let mut any = false;
@@ -186,13 +217,16 @@ impl Feed {
         let mut idle = 0;
         while idle < self.files.len() {
             self.next = (self.next + 1) % self.files.len();
-            let Some(file) = self.files.get_mut(self.next).filter(|file| !file.failed) else {
+            let Some(file) = self.files.get_mut(self.next).filter(|file| !file.failed && !file.over) else {
                 idle += 1;
                 continue;
             };
             match file.poll(trace) {
                 Ok(progress) => {
                     done.calls += progress.events;
+                    let nothing = progress.events == 0 && !progress.more && file.absent && !file.alive;
+                    file.quiet = if nothing { file.quiet.saturating_add(1) } else { 0 };
+                    file.length = file.reader.share().1;
                     idle = if progress.more { 0 } else { idle + 1 };
                     if file.caught_up && progress.events > 0 {
                         file.last_growth = Some(Instant::now());
@@ -236,7 +270,12 @@ impl Feed {
 
     /// Whether a process is known to run.
     pub(super) fn is_alive(&self, process: ProcessId) -> bool {
-        self.files.iter().any(|file| file.alive && file.reader.process() == process)
+        self.of(process).is_some_and(|file| file.alive)
+    }
+
+    /// Whether the file of a process has been removed, or another put in its place.
+    pub(super) fn is_removed(&self, process: ProcessId) -> bool {
+        self.of(process).is_some_and(|file| file.removed)
     }
 
     /// Whether a file of the trace is a text.
@@ -272,9 +311,39 @@ impl Feed {
 }
 
 impl Open {
-    fn new(reader: NativeReader, text: bool) -> Self {
-        let (alive, life) = if text { (false, Life::Gone) } else { (true, Life::Missing) };
-        Self { reader, caught_up: false, last_growth: None, alive, life, failed: false, text, stream: None }
+    /// A file found at a path, or a process of a text.
+    fn new(reader: NativeReader, path: Option<&Path>) -> Self {
+        let (alive, life) = if path.is_none() { (false, Life::Gone) } else { (true, Life::Missing) };
+        Self {
+            reader,
+            caught_up: false,
+            last_growth: None,
+            alive,
+            life,
+            absent: path.is_none(),
+            quiet: 0,
+            length: 0,
+            over: false,
+            place: path.and_then(|path| Some((path.to_owned(), identity(path)?))),
+            removed: false,
+            failed: false,
+            text: path.is_none(),
+            stream: None,
+        }
+    }
+
+    /// A file of a stream.
+    fn of_stream(reader: NativeReader, file: Arc<Spooled>) -> Self {
+        let fresh = Self::new(reader, None);
+        Self { alive: true, life: Life::Elsewhere, absent: false, text: false, stream: Some(file), ..fresh }
+    }
+
+    /// Whether nothing more is to come.
+    fn is_over(&self) -> bool {
+        self.quiet >= QUIET
+            && self.absent
+            && !self.alive
+            && self.reader.bytes().len().is_ok_and(|now| now == self.length)
     }
 
     /// Reads on. A file of a stream stands still meanwhile.
@@ -287,6 +356,7 @@ impl Open {
 
     /// How a file of a stream stands, by what the stream says of it.
     fn look_at_stream(&mut self, trace: &mut Trace) {
+        self.over = self.is_over();
         let Some(stream) = &self.stream else { return };
         let mut standing = stream.hold();
         for (at, why) in standing.notes.drain(..) {
@@ -300,6 +370,7 @@ impl Open {
         }
         self.alive = standing.life == Sent::Sending && !self.failed;
         self.life = if self.alive { Life::Elsewhere } else { Life::Gone };
+        self.absent = !self.alive;
         self.reader.set_process_gone(standing.life == Sent::Gone);
     }
 
@@ -307,9 +378,15 @@ impl Open {
         if self.stream.is_some() {
             return self.look_at_stream(trace);
         }
+        self.over = self.is_over();
         let Some(process) = trace.process(self.reader.process()).filter(|_| !self.text) else { return };
+        self.removed = self.place.as_ref().is_some_and(|(path, file)| identity(path) != Some(*file));
+        if self.over {
+            return;
+        }
         let over = !matches!(process.state, State::Recording | State::Killed);
         self.life = boot.life(process, trace.names.get(process.host));
+        self.absent = self.life != Life::Alive && self.life != Life::Elsewhere;
         // A process whose recording has stopped may run on; it adds nothing.
         self.alive = !over && !self.failed && believed(self.life, self.last_growth, now);
         if over {
@@ -318,6 +395,12 @@ impl Open {
         // Of a process elsewhere nobody here knows how it ended.
         self.reader.set_process_gone(!self.alive && self.life != Life::Elsewhere);
     }
+}
+
+/// Which file a path leads to: device and inode.
+fn identity(path: &Path) -> Option<(u64, u64)> {
+    use std::os::unix::fs::MetadataExt as _;
+    std::fs::metadata(path).ok().map(|data| (data.dev(), data.ino()))
 }
 
 /// What a path turned out to be.

@@ -65,10 +65,14 @@ fn process(trace: &Trace, id: ProcessId) -> String {
     if several_hosts(trace) { format!("{name} on {}", safe(trace.names.get(process.host))) } else { name }
 }
 
-/// File name of a process's program.
+/// File name of a process's program, and its rank if a launcher gave it one.
 pub(super) fn program(trace: &Trace, process: &Process) -> String {
     let path = trace.names.get(process.program);
-    safe(path.rsplit('/').next().unwrap_or(path)).into_owned()
+    let name = safe(path.rsplit('/').next().unwrap_or(path)).into_owned();
+    match process.rank.or(process.local_rank) {
+        Some(rank) => format!("{name} rank {rank}"),
+        None => name,
+    }
 }
 
 fn several_hosts(trace: &Trace) -> bool {

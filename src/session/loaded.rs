@@ -6,7 +6,8 @@ use std::time::{Duration, Instant};
 
 use super::engine::{Engine, damage, describe};
 use super::failures::Failure;
-use super::overview::trouble;
+use super::family::{Member, family};
+use super::overview::{calls_by_process, trouble};
 use super::safe::safe;
 use super::view::{Answer, View, ViewRequest};
 use crate::graph::{Cells, Grouping, Stats, TOP, Tree, What};
@@ -135,6 +136,18 @@ impl Loaded {
     #[must_use]
     pub fn is_alive(&self, process: ProcessId) -> bool {
         self.engine.feed.is_alive(process)
+    }
+
+    /// All processes, each after the one that started it.
+    #[must_use]
+    pub fn family(&self) -> Vec<Member> {
+        family(self.trace())
+    }
+
+    /// Calls of each process.
+    #[must_use]
+    pub fn calls_by_process(&self) -> Vec<u64> {
+        calls_by_process(self.trace())
     }
 
     /// Format of the files: `native`, `text`, or `mixed`.

@@ -11,9 +11,11 @@ pub mod view;
 
 mod alive;
 mod calls;
+pub(crate) mod cost;
 mod engine;
 mod events;
 mod failures;
+mod family;
 mod feed;
 mod labels;
 mod loaded;
@@ -31,5 +33,6 @@ pub(crate) mod tests;
 
 pub use child::{ChildControl, Output};
 pub use failures::Failure;
+pub use family::{Member, Standing, family};
 pub use loaded::{LoadError, Loaded};
 pub use run::{OpenError, Session};

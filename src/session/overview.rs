@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use super::calls::thousandths;
 use super::failures::commonest_error;
+use super::family::{Member, Standing, family};
 use super::labels::{program, thread};
 use super::model::Model;
 use super::order::open_calls;
@@ -21,6 +22,8 @@ const STEPS: u64 = 120;
 const OTHER_ROWS: usize = 12;
 /// Smallest share, thousandths, of a nested function that is listed.
 const NESTED_SHARE: u16 = 5;
+/// What is said of a process whose file is gone.
+const REMOVED: &str = "its file has been removed; what was read of it stays";
 /// After so long without a call the overview says why that may be.
 const SILENCE: Duration = Duration::from_secs(3);
 
@@ -28,6 +31,8 @@ const SILENCE: Duration = Duration::from_secs(3);
 pub(super) struct Surroundings<'a> {
     /// Whether a process is known to run.
     pub is_alive: &'a dyn Fn(ProcessId) -> bool,
+    /// Whether a process's file has been removed while it is shown.
+    pub is_removed: &'a dyn Fn(ProcessId) -> bool,
     /// Whether anything may still come.
     pub live: bool,
     /// Now on the trace's axis, ns.
@@ -50,15 +55,14 @@ impl Model {
         let (top, rest) = top(&self.trace, &functions, all_ns, list);
         let (calls_history, history_step_ns) = history(&self.trace, columns, around);
         let worst_failure = self.failing().first().map(|&(api, _)| self.failure(api));
-        let mut processes: Vec<ProcessRow> =
-            (0..self.trace.processes.len()).filter_map(|id| process_row(&self.trace, id, around)).collect();
-        processes.sort_by_key(|process| (std::cmp::Reverse(process.calls), process.pid));
-        processes.truncate(list);
+        let family = family(&self.trace);
         Overview {
             process_count: self.trace.processes.len(),
-            processes,
+            processes: processes(&self.trace, &family, list, around),
+            standing: standing(&self.trace, &family, around),
             sees: sees(&self.trace),
             not: not(&self.trace),
+            costs: super::cost::cost(&self.trace).map(super::cost::Cost::words),
             calls_history,
             history_step_ns,
             top,
@@ -118,19 +122,83 @@ impl Model {
     }
 }
 
-fn process_row(trace: &Trace, index: usize, around: &Surroundings<'_>) -> Option<ProcessRow> {
-    let id = ProcessId(u16::try_from(index).ok()?);
-    let process = trace.process(id)?;
-    let alive = (around.is_alive)(id);
-    Some(ProcessRow {
-        pid: process.pid,
-        program: program(trace, process),
-        host: safe(trace.names.get(process.host)).into_owned(),
-        calls: trace.tracks.iter().filter(|track| track.process == id).map(|track| track.len() as u64).sum(),
-        lost: process.lost,
-        alive,
-        trouble: trouble(process, alive),
-    })
+/// Calls of each process.
+pub(crate) fn calls_by_process(trace: &Trace) -> Vec<u64> {
+    let mut calls = vec![0u64; trace.processes.len()];
+    for track in &trace.tracks {
+        if let Some(sum) = calls.get_mut(track.process.index()) {
+            *sum = sum.saturating_add(track.len() as u64);
+        }
+    }
+    calls
+}
+
+/// The busiest processes in the order of their family.
+fn processes(trace: &Trace, family: &[Member], rows: usize, around: &Surroundings<'_>) -> Vec<ProcessRow> {
+    let calls = calls_by_process(trace);
+    let of = |id: ProcessId| calls.get(id.index()).copied().unwrap_or(0);
+    let mut family = family.to_vec();
+    if family.len() > rows {
+        // With all that they started, so that nobody is shown without those above.
+        let mut weights = vec![(false, 0u64); calls.len()];
+        let mut above: Vec<(u16, ProcessId)> = Vec::new();
+        for member in &family {
+            above.retain(|&(depth, _)| depth < member.depth);
+            above.push((member.depth, member.id));
+            let alive = (around.is_alive)(member.id);
+            for (_, id) in &above {
+                if let Some((any_alive, sum)) = weights.get_mut(id.index()) {
+                    *any_alive |= alive;
+                    *sum = sum.saturating_add(of(member.id));
+                }
+            }
+        }
+        let weight = |id: &ProcessId| std::cmp::Reverse(weights.get(id.index()).copied().unwrap_or_default());
+        let mut busiest: Vec<ProcessId> = family.iter().map(|member| member.id).collect();
+        // Of equals the one that comes first in the family, which is the one above.
+        busiest.sort_by_key(weight);
+        busiest.truncate(rows);
+        busiest.sort_unstable();
+        family.retain(|member| busiest.binary_search(&member.id).is_ok());
+    }
+    // Depths are counted among those that are left.
+    let mut above: Vec<u16> = Vec::new();
+    let row = |member: Member| {
+        above.retain(|&depth| depth < member.depth);
+        let depth = u16::try_from(above.len()).unwrap_or(u16::MAX);
+        above.push(member.depth);
+        let process = trace.process(member.id)?;
+        let alive = (around.is_alive)(member.id);
+        let removed = (around.is_removed)(member.id);
+        Some(ProcessRow {
+            pid: process.pid,
+            program: program(trace, process),
+            depth,
+            became: member.became && depth > 0,
+            went_on: member.went_on,
+            removed,
+            host: safe(trace.names.get(process.host)).into_owned(),
+            calls: of(member.id),
+            lost: process.lost,
+            alive,
+            trouble: match (removed, member.went_on) {
+                (true, _) => Some(REMOVED.to_owned()),
+                (_, true) => None,
+                _ => trouble(process, alive),
+            },
+        })
+    };
+    family.into_iter().filter_map(row).collect()
+}
+
+fn standing(trace: &Trace, family: &[Member], around: &Surroundings<'_>) -> Standing {
+    let mut standing = Standing::default();
+    for member in family {
+        if let Some(process) = trace.process(member.id) {
+            standing.count(process.state, (around.is_alive)(member.id), member.went_on);
+        }
+    }
+    standing
 }
 
 /// Why the recording of a process is not what it could be.
@@ -150,6 +218,7 @@ pub(crate) fn trouble(process: &Process, alive: bool) -> Option<String> {
 fn stopped(process: &Process, alive: bool) -> Option<String> {
     match process.state {
         State::Ended => None,
+        State::Recording if alive && process.paused => Some("nothing is recorded at the moment (--capture)".to_owned()),
         State::Recording if alive => None,
         State::Recording => Some("its end was not recorded".to_owned()),
         State::Killed => Some("ended without its exit handlers: killed, crashed or _exit".to_owned()),

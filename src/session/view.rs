@@ -5,6 +5,8 @@
 
 use std::sync::Arc;
 
+pub use super::family::Standing;
+
 pub use crate::graph::{Column, Folds, Grouping, NodeKey, NodeKind};
 
 /// Rows of the calls screen.
@@ -225,8 +227,16 @@ pub struct EventsRows {
 pub struct ProcessRow {
     /// Process id.
     pub pid: u32,
-    /// Program's file name.
+    /// Program's file name, and its rank if a launcher gave it one.
     pub program: String,
+    /// How deep under the processes above it that started it, of those that are here.
+    pub depth: u16,
+    /// It is the same process as the one above it, which has become this program by exec.
+    pub became: bool,
+    /// It has itself become another program.
+    pub went_on: bool,
+    /// Its file has been removed while it was shown.
+    pub removed: bool,
     /// Host.
     pub host: String,
     /// Calls recorded.
@@ -259,14 +269,18 @@ pub struct TopRow {
 /// The overview.
 #[derive(Clone, Debug, PartialEq, Eq, Default)]
 pub struct Overview {
-    /// Processes with the hook, the busiest first, as many as asked for.
+    /// Processes with the hook, parents before their children: the busiest ones, as many as asked for.
     pub processes: Vec<ProcessRow>,
+    /// How many of all stand how.
+    pub standing: Standing,
     /// Processes in all.
     pub process_count: usize,
     /// What is seen, in words.
     pub sees: Vec<String>,
     /// What is not, each with the reason and what to do.
     pub not: Vec<String>,
+    /// What recording itself costs, if it was measured.
+    pub costs: Option<String>,
     /// Calls a second over the last minute (live) or over the whole trace, oldest first.
     pub calls_history: Vec<u32>,
     /// ns that one entry of the history covers.

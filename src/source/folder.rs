@@ -1,8 +1,11 @@
 //! Paths that the user named: files, and folders that stand for the files in them.
 
 use std::collections::BTreeSet;
+use std::fs::Metadata;
 use std::io;
+use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
+use std::time::SystemTime;
 
 /// Files looked at in one folder; a run has one file for each process.
 const FILES_MAX: usize = 65_536;
@@ -20,8 +23,26 @@ pub struct Found {
 #[derive(Debug, Default)]
 pub struct Paths {
     folders: Vec<PathBuf>,
-    known: BTreeSet<PathBuf>,
+    known: BTreeSet<Identity>,
     fresh: Vec<Found>,
+}
+
+/// What stays the same of a file that is renamed, and differs when another takes its name, or its number after its end.
+#[derive(Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct Identity {
+    device: u64,
+    inode: u64,
+    born: Option<SystemTime>,
+    /// Where the file system does not keep when files were born.
+    path: Option<PathBuf>,
+}
+
+impl Identity {
+    fn of(path: &Path, data: &Metadata) -> Self {
+        let born = data.created().ok();
+        let path = born.is_none().then(|| path.to_owned());
+        Self { device: data.dev(), inode: data.ino(), born, path }
+    }
 }
 
 impl Paths {
@@ -35,7 +56,9 @@ impl Paths {
             match std::fs::metadata(path) {
                 Err(error) => return Err((path.clone(), error)),
                 Ok(data) if data.is_dir() => all.folders.push(path.clone()),
-                Ok(_) if all.known.insert(path.clone()) => all.fresh.push(Found { path: path.clone(), named: true }),
+                Ok(data) if all.known.insert(Identity::of(path, &data)) => {
+                    all.fresh.push(Found { path: path.clone(), named: true });
+                }
                 Ok(_) => {}
             }
         }
@@ -52,10 +75,11 @@ impl Paths {
     pub fn look(&mut self) -> Vec<Found> {
         let mut found = std::mem::take(&mut self.fresh);
         for folder in &self.folders {
-            let mut paths = files_in(folder);
-            paths.retain(|path| !self.known.contains(path));
-            self.known.extend(paths.iter().cloned());
-            found.extend(paths.into_iter().map(|path| Found { path, named: false }));
+            for (path, identity) in files_in(folder) {
+                if self.known.insert(identity) {
+                    found.push(Found { path, named: false });
+                }
+            }
         }
         found
     }
@@ -64,18 +88,23 @@ impl Paths {
     pub fn later(&mut self, found: Found) {
         if found.named {
             self.fresh.push(found);
-        } else {
-            self.known.remove(&found.path);
+        } else if let Ok(data) = std::fs::metadata(&found.path) {
+            self.known.remove(&Identity::of(&found.path, &data));
         }
     }
 }
 
 /// Regular files of a folder but for hidden ones, in order of name.
-fn files_in(folder: &Path) -> Vec<PathBuf> {
+fn files_in(folder: &Path) -> Vec<(PathBuf, Identity)> {
     let Ok(entries) = std::fs::read_dir(folder) else { return Vec::new() };
     let visible = |path: &PathBuf| path.file_name().is_some_and(|name| !name.as_encoded_bytes().starts_with(b"."));
     let paths = entries.filter_map(Result::ok).map(|entry| entry.path()).filter(visible);
-    let mut files: Vec<PathBuf> = paths.filter(|path| path.is_file()).take(FILES_MAX).collect();
+    let known = |path: PathBuf| {
+        let data = std::fs::metadata(&path).ok().filter(Metadata::is_file)?;
+        let identity = Identity::of(&path, &data);
+        Some((path, identity))
+    };
+    let mut files: Vec<_> = paths.filter_map(known).take(FILES_MAX).collect();
     files.sort();
     files
 }
@@ -102,6 +131,21 @@ mod tests {
         paths.later(found.remove(0));
         assert_eq!(paths.look().len(), 1);
         assert!(paths.look().is_empty());
+    }
+
+    #[test]
+    fn a_file_that_is_renamed_is_the_same_and_one_that_takes_its_name_is_not() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = |name: &str| folder.path().join(name);
+        std::fs::write(path("a"), b"").unwrap();
+        let mut paths = Paths::new(&[folder.path().to_owned()]).unwrap();
+        assert_eq!(paths.look().len(), 1);
+        std::fs::rename(path("a"), path("a.1")).unwrap();
+        std::fs::hard_link(path("a.1"), path("link")).unwrap();
+        assert!(paths.look().is_empty());
+        std::fs::write(path("a"), b"").unwrap();
+        let told: Vec<_> = paths.look().into_iter().map(|found| found.path).collect();
+        assert_eq!(told, [path("a")]);
     }
 
     #[test]

@@ -27,6 +27,10 @@ pub struct Process {
     pub pid: u32,
     /// Parent process.
     pub parent_pid: u32,
+    /// Rank in a parallel job, if its launcher said so.
+    pub rank: Option<u32>,
+    /// Likewise on its host.
+    pub local_rank: Option<u32>,
     /// Host name.
     pub host: NameId,
     /// Path of the program.
@@ -57,6 +61,8 @@ pub struct Process {
     pub last_ns: u64,
     /// How its recording stands.
     pub state: State,
+    /// Nothing is recorded at the moment: only a part of the run was asked for.
+    pub paused: bool,
     /// Events that could not be recorded, all threads together.
     pub lost: u64,
     /// Events that were sent before anybody here listened: of a stream that was joined late. Nobody has lost them.

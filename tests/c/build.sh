@@ -9,6 +9,7 @@ if [ $# -ne 2 ]; then
     exit 2
 fi
 CC=${CC:-cc}
+CXX=${CXX:-c++}
 if ! command -v "$CC" >/dev/null 2>&1; then
     echo "build.sh: no C compiler ($CC): install one or set CC" >&2
     exit 3
@@ -41,8 +42,9 @@ make_one() {
         [ "$target" -nt "$lib/$input" ] || fresh=no
     done
     [ $fresh = yes ] && return 0
+    case $source in *.cc) compile="$CXX -O1 -g -std=gnu++17 -Wall -Wextra -fno-omit-frame-pointer" ;; *) compile="$CC $flags" ;; esac
     # shellcheck disable=SC2086
-    $CC $flags -o "$target.new" "$src/$source" "$@" && mv "$target.new" "$target" || : >"$out/.failed" &
+    $compile -o "$target.new" "$src/$source" "$@" && mv "$target.new" "$target" || : >"$out/.failed" &
     jobs=$((jobs + 1))
     if [ $jobs -ge 4 ]; then
         wait
@@ -71,17 +73,19 @@ shared="-shared -fPIC"
     make_one "$out/libexit.so" libexit.c $shared $runtime13
     make_one "$out/liboracle.so" liboracle.c $shared -ldl
     make_one "$out/libsecond.so" libsecond.c $shared -ldl
+    make_one "$out/libmalloc.so" libmalloc.c $shared
+    make_one "$out/libtracer.so" libtracer.c $shared -ldl
     mkdir -p "$out/fake"
     make_one "$out/fake/libcuda.so.1" libfake.c $shared -Wl,-soname,libcuda.so.1
     wait
 
-    for name in linked rtld_default threads fork errors structs nested die longjmp counter exec spawn nothing onkey; do
-        make_one "$out/$name" $name.c $runtime13 -ldl -lpthread
+    for name in linked rtld_default threads fork errors structs nested die longjmp counter exec spawn nothing part onkey; do
+        make_one "$out/$name" $name.c $runtime13 $driver -ldl -lpthread
     done
     for name in linked_driver longname; do
         make_one "$out/$name" $name.c $driver
     done
-    for name in dlopen_local dlopen_global absolute getproc reload dlerror; do
+    for name in dlopen_local dlopen_global absolute getproc reload dlerror ways weak; do
         make_one "$out/$name" $name.c -ldl
     done
     make_one "$out/static_cudart" static_cudart.c "$lib/libumsim_cudart_static.a" -ldl -lpthread -lm -lgcc_s
@@ -93,9 +97,32 @@ shared="-shared -fPIC"
     # The forwarding library comes before the tool, and both before the runtime, as with an OpenMP runtime and its tool.
     make_one "$out/rtld_next" rtld_next.c -Wl,--no-as-needed "$out/libnext.so" "$out/libtool.so" $beside $runtime13 -ldl
     # These find the driver of libfake.c with LD_LIBRARY_PATH=OUT_DIR/fake.
-    for name in sigalrm leaving limits loop onesite; do
-        make_one "$out/$name" $name.c -fexceptions -L"$out/fake" -l:libcuda.so.1 -lpthread -ldl
+    fake="-fexceptions -L$out/fake -l:libcuda.so.1 -lpthread -ldl"
+    for name in sigalrm leaving limits loop onesite floats sandbox jumps allocates registers slow moves ticking; do
+        make_one "$out/$name" $name.c $fake
     done
+    make_one "$out/libasks.so" libasks.c $shared $fake
+    make_one "$out/inside" inside.c $beside $fake
+    # Not everybody has a C++ compiler beside the C compiler.
+    if command -v "$CXX" >/dev/null 2>&1; then make_one "$out/throws" throws.cc $fake; fi
+    # This one finds it without an environment too.
+    make_one "$out/family" family.c -L"$out/fake" -l:libcuda.so.1 -Wl,-rpath,\$ORIGIN/fake -Wl,--enable-new-dtags -lpthread -ldl
+    make_one "$out/stranger" stranger.c -ldl -lpthread
+    # Where there is a compiler for them.
+    if $CC $flags -static -DSTATIC "$src/stranger.c" -o "$out/.try" -lpthread 2>/dev/null; then
+        make_one "$out/stranger-static" stranger.c -static -DSTATIC -lpthread
+    fi
+    if $CC $flags -m32 "$src/stranger.c" -o "$out/.try" -ldl -lpthread 2>/dev/null; then
+        make_one "$out/stranger-32" stranger.c -m32 -ldl -lpthread
+    fi
+    rm -f "$out/.try"
+    if command -v musl-gcc >/dev/null 2>&1; then
+        wait
+        own=$CC
+        CC=musl-gcc
+        make_one "$out/stranger-musl" stranger.c
+        CC=$own
+    fi
     make_one "$out/exit_order" exit_order.c "$out/libexit.so" $beside $runtime13
     wait
 }

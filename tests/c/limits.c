@@ -40,7 +40,7 @@ static void take(const char *what, const char *dir) {
 }
 
 int main(int argc, char **argv) {
-    if (argc < 4) return 2;
+    if (argc < 4 || (!strcmp(argv[1], "vanish") && argc < 5)) return 2;
     int out = fcntl(1, F_DUPFD, 1500);
     if (out < 0) return 3;
     long calls = atol(argv[3]), good = 0, kept = 0, before = 0;

@@ -17,6 +17,8 @@ pub struct Symbol {
     pub kind: u8,
     /// STV_DEFAULT is 0.
     pub visibility: u8,
+    /// Its address, if it is defined.
+    pub value: usize,
 }
 
 /// A section: kind, address, offset, bytes, and the section that goes with it.
@@ -61,6 +63,19 @@ impl Elf {
         self.number(at, 4) as usize
     }
 
+    /// What lies at an address once the object is loaded: up to the end of its segment's part of the file.
+    pub fn at_address(&self, address: usize) -> &[u8] {
+        let (first, size, count) = (self.at(32), self.half(54), self.half(56));
+        let segments = (0..count).map(|index| first + index * size);
+        let loaded = segments.filter(|&at| self.word(at) == 1);
+        for (offset, start, bytes) in loaded.map(|at| (self.at(at + 8), self.at(at + 16), self.at(at + 32))) {
+            if (start..start + bytes).contains(&address) {
+                return &self.0[offset + address - start..offset + bytes];
+            }
+        }
+        panic!("nothing is loaded at {address:#x}");
+    }
+
     fn text(&self, at: usize) -> String {
         let end = at + self.0[at..].iter().position(|&byte| byte == 0).unwrap();
         String::from_utf8(self.0[at..end].to_vec()).unwrap()
@@ -102,6 +117,7 @@ impl Elf {
                     binding: info >> 4,
                     kind: info & 15,
                     visibility: self.0[at + 5] & 3,
+                    value: self.at(at + 8),
                 });
             }
         }

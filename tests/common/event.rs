@@ -6,6 +6,10 @@ use std::path::Path;
 /// One call.
 #[derive(Clone, Debug)]
 pub struct Event {
+    /// Nanoseconds.
+    pub start: u64,
+    /// Nanoseconds.
+    pub duration: u64,
     pub thread: u32,
     pub thread_name: String,
     pub api: String,
@@ -28,16 +32,19 @@ impl Event {
 
     fn parse(line: &str) -> Option<Self> {
         let mut head = line.splitn(4, ' ');
-        let (_time, who, thread_name, call) = (head.next()?, head.next()?, head.next()?, head.next()?);
+        let (time, who, thread_name, call) = (head.next()?, head.next()?, head.next()?, head.next()?);
         let (api, rest) = call.split_once('(')?;
         let (arguments, rest) = rest.split_once(") = ")?;
         let (result, rest) = rest.split_once('<')?;
-        let (_duration, rest) = rest.split_once('>')?;
+        let (duration, rest) = rest.split_once('>')?;
+        let (seconds, fraction) = time.split_once('.')?;
         let mut result = result.split_whitespace();
         let status = result.next()?;
         let depth = rest.trim_start().strip_prefix('d')?.split(' ').next()?;
         let pairs = arguments.split_whitespace().filter_map(|argument| argument.split_once('='));
         Some(Self {
+            start: seconds.parse::<u64>().ok()? * 1_000_000_000 + fraction.parse::<u64>().ok()?,
+            duration: duration.parse().unwrap_or(0),
             thread: who.split('/').nth(1)?.parse().ok()?,
             thread_name: thread_name.to_owned(),
             api: api.to_owned(),

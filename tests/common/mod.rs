@@ -181,6 +181,12 @@ pub fn outcome(output: &Output) -> (i32, String, String) {
     (status(output), text(&output.stdout), stderr)
 }
 
+/// The number that follows these words in what a program has printed.
+pub fn number_after(text: &str, words: &str) -> u64 {
+    let rest = text.split_once(words).unwrap_or_else(|| panic!("no {words:?} in {text:?}")).1;
+    rest.chars().take_while(char::is_ascii_digit).collect::<String>().parse().unwrap()
+}
+
 /// Waits for a condition, at most this long.
 pub fn wait_for(what: &str, limit: Duration, mut condition: impl FnMut() -> bool) {
     let start = Instant::now();

@@ -1,11 +1,11 @@
 #!/bin/bash
 # What recording costs on a GPU machine, beside CUPTI, all in one run (about 5 minutes):
 #   one cudaGetDevice, untraced, under the hook, and with an empty pair of CUPTI callbacks; by static and by shared cudart
-#   one PyTorch training step of about 20 ms, untraced and under the hook
+#   one PyTorch training step that waits for the GPU, and one that is bound by launching, untraced and under the hook
 # Each way is a process of its own, in turn over the rounds; medians count.
 #
 #   tests/gpu/cost.sh UMTUI [OUT]     UMTUI: the umtui binary; OUT: folder for the numbers
-#   ROUNDS=5 CALLS=200000 STEPS=200   may be set
+#   ROUNDS=7 CALLS=200000 STEPS=60   may be set
 set -u
 if [ $# -lt 1 ]; then
     echo "usage: cost.sh UMTUI [OUT]" >&2
@@ -14,7 +14,7 @@ fi
 here=$(cd "$(dirname "$0")" && pwd)
 umtui=$(realpath "$1")
 out=$(mkdir -p "${2:-/tmp/umtui-gpu-cost}" && realpath "${2:-/tmp/umtui-gpu-cost}")
-rounds=${ROUNDS:-5} calls=${CALLS:-200000} steps=${STEPS:-200}
+rounds=${ROUNDS:-7} calls=${CALLS:-200000} steps=${STEPS:-60}
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 export PATH=$PATH:/usr/local/cuda/bin
@@ -78,13 +78,17 @@ else
 fi
 
 if python3 -c 'import torch, sys; sys.exit(not torch.cuda.is_available())' 2>/dev/null; then
-    file=$out/step.txt
-    : >"$file"
-    for round in $(seq "$rounds"); do
-        keep "$file" "$round" untraced "$(number ms python3 "$here/cost_step.py" "$steps")"
-        keep "$file" "$round" hook "$(hooked ms python3 "$here/cost_step.py" "$steps")"
+    for size in gpu launch; do
+        file=$out/step_$size.txt
+        : >"$file"
+        for round in $(seq "$rounds"); do
+            keep "$file" "$round" untraced "$(number ms python3 "$here/cost_step.py" $size "$steps")"
+            keep "$file" "$round" hook "$(hooked ms python3 "$here/cost_step.py" $size "$steps")"
+        done
+        echo "training step, $size:"
+        # Where launching is what takes the time, the target does not hold; the number is for the record.
+        python3 "$here/cost_summary.py" step "$file" || [ $size = launch ] || fail "step"
     done
-    python3 "$here/cost_summary.py" step "$file" || fail "step"
 else
     echo "skipped the training step: no PyTorch with a GPU"
 fi

@@ -1,6 +1,8 @@
-"""Milliseconds of one PyTorch training step: a transformer, sized to take about 20 ms on a data-centre GPU.
+"""Milliseconds of one PyTorch training step of a transformer, in one of two sizes: "gpu", whose step waits for the GPU,
+as a step that makes good use of one does, and "launch", whose kernels are so small that launching them takes longer than
+running them.
 
-cost_step.py [STEPS [WARM_UP]]     prints "ms MEDIAN", the median over the steps, each with its synchronisation
+cost_step.py SIZE [STEPS [WARM_UP]]     prints "ms MEDIAN", the median over the steps, each with its synchronisation
 """
 import statistics
 import sys
@@ -9,11 +11,12 @@ import time
 import torch
 from torch import nn
 
-steps = int(sys.argv[1]) if len(sys.argv) > 1 else 200
-warm_up = int(sys.argv[2]) if len(sys.argv) > 2 else 50
+size = sys.argv[1] if len(sys.argv) > 1 else "gpu"
+steps = int(sys.argv[2]) if len(sys.argv) > 2 else 60
+warm_up = int(sys.argv[3]) if len(sys.argv) > 3 else 10
 torch.manual_seed(0)
 torch.backends.cuda.matmul.allow_tf32 = True
-WIDTH, LAYERS, BATCH, LENGTH = 512, 6, 32, 256
+WIDTH, LAYERS, BATCH, LENGTH = {"gpu": (1024, 8, 64, 256), "launch": (256, 8, 8, 64)}[size]
 layer = nn.TransformerEncoderLayer(WIDTH, 8, 4 * WIDTH, dropout=0.0, batch_first=True)
 model = nn.Sequential(nn.TransformerEncoder(layer, LAYERS), nn.Linear(WIDTH, 1000)).cuda()
 optimizer = torch.optim.AdamW(model.parameters(), lr=1e-4)

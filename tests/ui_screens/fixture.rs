@@ -195,6 +195,10 @@ fn overview(rows: u16) -> Overview {
     let process = |pid, program: &str, calls| ProcessRow {
         pid,
         program: program.to_owned(),
+        depth: u16::from(pid > 4121),
+        became: false,
+        went_on: false,
+        removed: false,
         host: "gpu03".to_owned(),
         calls,
         lost: 0,
@@ -220,11 +224,17 @@ fn overview(rows: u16) -> Overview {
     Overview {
         processes: vec![
             process(4121, "python", 3_100_000),
-            process(4188, "python", 800_000),
-            process(4190, "python", 41),
+            process(4188, "python rank 0", 800_000),
+            ProcessRow {
+                alive: false,
+                trouble: Some("ended without its exit handlers: killed, crashed or _exit".to_owned()),
+                ..process(4190, "python rank 1", 41)
+            },
         ],
         process_count: 3,
+        standing: Standing { running: 2, gone: 1, ..Standing::default() },
         sees: vec!["calls with arguments".to_owned(), "call sites".to_owned()],
+        costs: Some("58 ns a call, 0.4 % of the run".to_owned()),
         not: vec![
             "page faults: start with --um-faults (slows faulting code by up to 70 %)".to_owned(),
             "kernels: no CUPTI found; give --cupti PATH".to_owned(),

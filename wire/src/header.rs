@@ -83,14 +83,18 @@ pub struct FileHeader {
     pub cost_ps: u64,
     /// Live: odd while `last` is being written.
     pub last_sequence: u32,
-    /// Zero.
-    pub reserved1: u32,
+    /// Live: nonzero while recording is paused, or has not begun: only a part of the run was asked for.
+    pub paused: u32,
     /// Live: newest clock reading.
     pub last: ClockTriple,
     /// Live: events in chunks that have made room for newer ones.
     pub discarded: u64,
+    /// Rank in a parallel job plus one, by the launcher's variables (`RANK`, `OMPI_COMM_WORLD_RANK`, ...); zero: none said.
+    pub rank: u32,
+    /// Likewise the rank on its host.
+    pub local_rank: u32,
     /// Zero.
-    pub reserved2: [u64; 31],
+    pub reserved2: [u64; 30],
     /// Host name, NUL-padded.
     pub host: [u8; 64],
     /// Path of the program, NUL-padded; cut if longer.

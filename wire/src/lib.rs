@@ -12,6 +12,7 @@ pub mod chunk;
 pub mod clock;
 pub mod definition;
 pub mod frame;
+pub mod group;
 pub mod header;
 pub mod record;
 pub mod table;

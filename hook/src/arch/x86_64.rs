@@ -10,12 +10,17 @@
 
 use core::mem::offset_of;
 use core::sync::atomic::{AtomicPtr, Ordering};
-use umtui_wire::chunk::{ChunkHeader, OpenCall};
-use umtui_wire::record::{DURATION_AT, SLOT_BYTES};
+use umtui_wire::chunk::OpenCall;
 
-use crate::slots::{API_AT, EXPORTED, POOL, SLOTS, Slot, UNKNOWN_STACK, shape};
-use crate::thread::{BUSY, Thread};
-use crate::{clock, enter, process, record, sites, slots};
+use crate::slots::{API_AT, EXPORTED, POOL, SLOTS, Slot, UNKNOWN_STACK};
+use crate::thread::Thread;
+use crate::{clock, enter, process, sites, slots};
+
+mod leave;
+mod measure;
+
+pub use leave::leave_of;
+pub use measure::{call_directly, call_recorded, measured_site, nothing};
 
 /// A call that is passing through the trampoline.
 #[repr(C)]
@@ -77,10 +82,11 @@ core::arch::global_asm!(
     rest = const size_of::<Thread>() - 8,
 );
 
-/// The beginning of a trampoline, up to the call of the real function. `$start` leaves the time in `rax` and may use
+/// The beginning of a trampoline, up to the call of the real function. `$first` may jump to `20f`, with the thread in
+/// `r10`, to have enter() decide. `$start` leaves the time in `rax` and may use
 /// `rcx`, `rdx`, `r8` and `r9`; the call's place on the desk lies in the frame. `$return` is what follows the call.
 macro_rules! trampoline {
-    ($name:literal, [$($start:literal),*], [$($return:literal),*]) => {
+    ($name:literal, [$($first:literal),*], [$($start:literal),*], [$($return:literal),*]) => {
         core::arch::global_asm!(
             ".text",
             ".balign 64",
@@ -101,6 +107,7 @@ macro_rules! trampoline {
             "mov [rbp - 8], r9",
             // Recording in this process (zero in a child after fork), and this thread ready for it.
             "mov r10, qword ptr [rip + umtui_thread@gottpoff]",
+            $($first,)*
             "mov rax, qword ptr [rip + {page}]",
             "cmp rax, qword ptr fs:[r10]",
             "jne 20f",
@@ -164,6 +171,8 @@ macro_rules! trampoline {
             "mov qword ptr [rcx], 0",
             "mov r10, qword ptr [rip + umtui_thread@gottpoff]",
             "mov fs:[r10 + {open}], rcx",
+            "test byte ptr [r11 + {flags}], {left_out}",
+            "jnz 22f",
             // Something is not ready: all registers are kept, and enter() sees to it.
             "20:",
             "mov [rbp - 48], rdi",
@@ -200,6 +209,7 @@ macro_rules! trampoline {
             "je 12b",
             "ja 21f",
             // Not recorded: as if we were not here.
+            "22:",
             "mov rcx, [rbp - 24]",
             "mov r8, [rbp - 16]",
             ".cfi_remember_state",
@@ -227,6 +237,8 @@ macro_rules! trampoline {
             api = const API_AT,
             stack = const offset_of!(Slot, stack_bytes),
             unknown = const UNKNOWN_STACK,
+            flags = const offset_of!(Slot, flags),
+            left_out = const slots::LEFT_OUT,
             enter = sym enter::enter,
         );
     };
@@ -234,16 +246,22 @@ macro_rules! trampoline {
 
 trampoline!(
     "umtui_by_ticks",
+    [],
     ["rdtsc", "shl rdx, 32", "or rax, rdx"],
     ["rdtsc", "shl rdx, 32", "or rax, rdx", "jmp qword ptr [r11 + 8]"]
 );
-trampoline!(
-    "umtui_by_clock",
+/// With a clock that is asked for.
+macro_rules! trampoline_by_clock {
+    ($name:literal, [$($first:literal),*]) => {
+        trampoline!(
+    $name,
+    [$($first),*],
     [
         "push rdi",
         "push rsi",
         "push r10",
         "push r11",
+        // The call's floating-point arguments, which the C library's clock may overwrite.
         "sub rsp, 128",
         "movups [rsp], xmm0",
         "movups [rsp + 16], xmm1",
@@ -270,178 +288,25 @@ trampoline!(
         "mov rcx, [rbp - 72]",
         "mov r9, [rbp - 8]"
     ],
-    ["mov [rbp - 80], r9", "call umtui_clock_now", "mov r9, [rbp - 80]", "jmp umtui_leave"]
+    [
+        "mov [rbp - 80], r9",
+        "call umtui_clock_now",
+        "mov r9, [rbp - 80]",
+        "mov r11, [rbp - 56]",
+        "jmp qword ptr [r11 + 8]"
+    ]
 );
-
-/// The end of a call: from the trampoline's frame, with the result in `r9`, the time in `rax` and the slot in `r11`,
-/// back to the caller. The quick way writes one slot; `$write` puts the arguments into it, at `r8`, and may use `rax`;
-/// `rcx` is the call's place on the desk.
-macro_rules! quick_leave {
-    ($name:literal, [$($write:literal),*]) => {
-        core::arch::global_asm!(
-            ".text",
-            ".balign 32",
-            concat!(".globl ", $name),
-            concat!(".hidden ", $name),
-            concat!(".type ", $name, ", @function"),
-            concat!($name, ":"),
-            ".cfi_startproc",
-            ".cfi_def_cfa rbp, 16",
-            ".cfi_offset rbp, -16",
-            "mov r10, qword ptr [rip + umtui_thread@gottpoff]",
-            "mov rcx, [rbp - 72]",
-            "mov rdx, qword ptr [rip + {page}]",
-            "cmp rdx, qword ptr fs:[r10]",
-            "jne umtui_leave",
-            "mov rsi, fs:[r10 + {until}]",
-            "cmp rax, rsi",
-            "jae umtui_leave",
-            // From here on a signal handler that calls CUDA leaves the chunk alone, and must not have changed it
-            // since it was looked at.
-            "mov qword ptr fs:[r10 + {until}], {busy}",
-            "mov rdi, fs:[r10 + {chunk}]",
-            "mov r8d, [rdi + {committed}]",
-            "lea edx, [r8 + {slot_bytes}]",
-            "cmp edx, fs:[r10 + {limit}]",
-            "ja 9f",
-            "add r8, rdi",
-            "sub rax, [rcx + {start}]",
-            "mov [r8 + {duration}], eax",
-            "mov rax, [rcx + {start}]",
-            "mov [r8 + 8], rax",
-            "mov rax, [rbp + 8]",
-            "or rax, [rcx + {depth}]",
-            "mov [r8 + 16], rax",
-            $($write,)*
-            // The head, committed, and off the desk.
-            "mov eax, [r11 + {head}]",
-            "mov [r8], eax",
-            "mov [r8 + 4], r9d",
-            "mov [rdi + {committed}], edx",
-            "mov fs:[r10 + {until}], rsi",
-            "mov qword ptr [rcx], 0",
-            "mov fs:[r10 + {open}], rcx",
-            "mov rax, r9",
-            ".cfi_remember_state",
-            "leave",
-            ".cfi_def_cfa rsp, 8",
-            "ret",
-            ".cfi_restore_state",
-            "9:",
-            "mov fs:[r10 + {until}], rsi",
-            "jmp umtui_leave",
-            ".cfi_endproc",
-            concat!(".size ", $name, ", . - ", $name),
-            page = sym process::PAGE,
-            until = const offset_of!(Thread, quick_until),
-            chunk = const offset_of!(Thread, chunk),
-            limit = const offset_of!(Thread, limit),
-            open = const offset_of!(Thread, open),
-            busy = const BUSY,
-            committed = const offset_of!(ChunkHeader, committed),
-            slot_bytes = const SLOT_BYTES,
-            start = const offset_of!(OpenCall, start),
-            depth = const offset_of!(OpenCall, depth),
-            duration = const DURATION_AT,
-            head = const offset_of!(Slot, head),
-        );
     };
 }
 
-quick_leave!("umtui_leave_none", []);
-quick_leave!("umtui_leave_value", ["mov rax, [rcx + 24]", "mov [r8 + 32], rax"]);
-quick_leave!(
-    "umtui_leave_two_values",
-    ["mov rax, [rcx + 24]", "mov [r8 + 32], rax", "mov rax, [rcx + 32]", "mov [r8 + 40], rax"]
-);
-quick_leave!("umtui_leave_value4", ["mov eax, [rcx + 24]", "mov [r8 + 28], eax"]);
-// What a pointer leads to, zero after failure and where the pointer is none.
-quick_leave!(
-    "umtui_leave_pointee",
-    [
-        "xor eax, eax",
-        "test r9d, r9d",
-        "jnz 5f",
-        "mov rax, [rcx + 24]",
-        "cmp rax, 4096",
-        "jae 4f",
-        "xor eax, eax",
-        "jmp 5f",
-        "4: mov rax, [rax]",
-        "5: mov [r8 + 32], rax"
-    ]
-);
-quick_leave!(
-    "umtui_leave_pointee_value",
-    [
-        "xor eax, eax",
-        "test r9d, r9d",
-        "jnz 5f",
-        "mov rax, [rcx + 24]",
-        "cmp rax, 4096",
-        "jae 4f",
-        "xor eax, eax",
-        "jmp 5f",
-        "4: mov rax, [rax]",
-        "5: mov [r8 + 32], rax",
-        "mov rax, [rcx + 32]",
-        "mov [r8 + 40], rax"
-    ]
-);
-quick_leave!(
-    "umtui_leave_pointee4",
-    [
-        "xor eax, eax",
-        "test r9d, r9d",
-        "jnz 5f",
-        "mov rax, [rcx + 24]",
-        "cmp rax, 4096",
-        "jae 4f",
-        "xor eax, eax",
-        "jmp 5f",
-        "4: mov eax, [rax]",
-        "5: mov [r8 + 28], eax"
-    ]
-);
+trampoline_by_clock!("umtui_by_clock", []);
+// For functions that may begin the recording.
+trampoline_by_clock!("umtui_ask", ["jmp 20f"]);
 
 core::arch::global_asm!(
     ".text",
     ".local umtui_clock_now",
     "umtui_clock_now: jmp {now}",
-    // The end of a call that needs more: the frame is completed from the desk, and leave() sees to it.
-    ".balign 32",
-    ".globl umtui_leave",
-    ".hidden umtui_leave",
-    ".type umtui_leave, @function",
-    "umtui_leave:",
-    ".cfi_startproc",
-    ".cfi_def_cfa rbp, 16",
-    ".cfi_offset rbp, -16",
-    "mov [rbp - 80], r9",
-    "mov rcx, [rbp - 72]",
-    "lea rdx, [rip + {deeper}]",
-    "cmp rcx, rdx",
-    "je 2f",
-    "mov rdx, [rcx + 24]",
-    "mov [rbp - 48], rdx",
-    "mov rdx, [rcx + 32]",
-    "mov [rbp - 40], rdx",
-    "mov rdx, [rcx + 40]",
-    "mov [rbp - 32], rdx",
-    "2:",
-    "mov rsi, rax",
-    "lea rdi, [rbp - 80]",
-    "mov rdx, qword ptr [rip + umtui_thread@gottpoff]",
-    "add rdx, qword ptr fs:[0]",
-    "call {leave}",
-    "mov rax, [rbp - 80]",
-    ".cfi_remember_state",
-    "leave",
-    ".cfi_def_cfa rsp, 8",
-    "ret",
-    ".cfi_restore_state",
-    ".cfi_endproc",
-    ".size umtui_leave, . - umtui_leave",
     // Nothing is recorded: to the real function, where the call site is known to be one of its callers and the
     // function is none that may begin the recording.
     ".balign 16",
@@ -455,14 +320,12 @@ core::arch::global_asm!(
     "cmp rax, [r10]",
     "jne umtui_by_clock",
     "test byte ptr [r11 + {flags}], {control}",
-    "jnz umtui_by_clock",
+    "jnz umtui_ask",
     "mov r10, [r11]",
     "test r10, r10",
     "jz umtui_by_clock",
     "jmp r10",
     now = sym clock::now,
-    deeper = sym record::DEEPER,
-    leave = sym record::leave,
     sites = sym sites::SEEN,
     flags = const offset_of!(Slot, flags),
     control = const slots::CONTROLS_RECORDING,
@@ -472,14 +335,6 @@ unsafe extern "C" {
     fn umtui_by_ticks();
     fn umtui_by_clock();
     fn umtui_off();
-    fn umtui_leave();
-    fn umtui_leave_none();
-    fn umtui_leave_value();
-    fn umtui_leave_two_values();
-    fn umtui_leave_pointee();
-    fn umtui_leave_pointee_value();
-    fn umtui_leave_value4();
-    fn umtui_leave_pointee4();
     static umtui_pool: u8;
     // Defined by the linker: where this library begins and ends in memory.
     static __ehdr_start: u8;
@@ -492,6 +347,8 @@ pub static TRAMPOLINE: AtomicPtr<()> = AtomicPtr::new(umtui_by_clock as *const (
 
 /// Which trampoline to use.
 pub enum Trampoline {
+    /// Any clock.
+    ByClock,
     /// The tick counter is the clock.
     ByTicks,
     /// Nothing is recorded.
@@ -501,25 +358,11 @@ pub enum Trampoline {
 /// Chooses the trampoline.
 pub fn use_trampoline(which: Trampoline) {
     let address = match which {
+        Trampoline::ByClock => umtui_by_clock as *const (),
         Trampoline::ByTicks => umtui_by_ticks as *const (),
         Trampoline::Off => umtui_off as *const (),
     };
     TRAMPOLINE.store(address.cast_mut(), Ordering::Release);
-}
-
-/// What the trampoline jumps to when a function whose arguments have this shape has returned.
-pub fn leave_of(shape: u8) -> usize {
-    let leave = match shape {
-        shape::NONE => umtui_leave_none,
-        shape::VALUE => umtui_leave_value,
-        shape::TWO_VALUES => umtui_leave_two_values,
-        shape::POINTEE => umtui_leave_pointee,
-        shape::POINTEE_VALUE => umtui_leave_pointee_value,
-        shape::VALUE4 => umtui_leave_value4,
-        shape::POINTEE4 => umtui_leave_pointee4,
-        _ => umtui_leave,
-    };
-    leave as *const () as usize
 }
 
 // Stubs for function pointers that the program is handed: a fixed pool, since no code is made at run time.

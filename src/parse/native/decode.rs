@@ -162,7 +162,7 @@ impl File {
         };
         Ok(Call {
             start_ns: self.clock.ns(reading, start),
-            duration_ns: if flags & FLAG_ENTRY == 0 { self.clock.span(ticks) } else { 0 },
+            duration_ns: if flags & FLAG_ENTRY == 0 { self.clock.duration(reading, start, ticks) } else { 0 },
             api,
             site: self.site(sites, address, end),
             stream,
@@ -201,7 +201,7 @@ impl File {
         match head.kind {
             KIND_CLOCK => {
                 let triple = ClockTriple { ticks, monotonic_ns: slot[2], realtime_ns: slot[3] };
-                let fresh = self.clock.reading(&triple);
+                let fresh = self.clock.reading_after(*reading, &triple);
                 if piece.suspect && !self.clock.agree(*reading, fresh) {
                     return Other::Odd;
                 }

@@ -43,6 +43,8 @@ pub fn process(header: &FileHeader, names: &mut Names, file: usize) -> Process {
     Process {
         pid: header.pid,
         parent_pid: header.parent_pid,
+        rank: header.rank.checked_sub(1),
+        local_rank: header.local_rank.checked_sub(1),
         host: text(&header.host, names),
         program: text(&header.program, names),
         folder: text(&header.folder, names),

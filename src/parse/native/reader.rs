@@ -210,6 +210,9 @@ impl NativeReader {
             let changed = process.state != state;
             process.state = state;
             process.last_ns = process.last_ns.max(last);
+            let paused = self.header.paused != 0;
+            let changed = changed || process.paused != paused;
+            process.paused = paused;
             if changed {
                 trace.touch();
             }

@@ -11,6 +11,8 @@ pub struct FileInfo {
     pub pid: u32,
     pub parent_pid: u32,
     pub start_time: u64,
+    pub rank: Option<u32>,
+    pub local_rank: Option<u32>,
     pub boot_id: [u8; 16],
     pub run_id: u64,
     pub clock: u32,
@@ -36,6 +38,8 @@ impl Default for FileInfo {
             pid: 0,
             parent_pid: 0,
             start_time: 0,
+            rank: None,
+            local_rank: None,
             boot_id: [0; 16],
             run_id: 0,
             clock: CLOCK_MONOTONIC,
@@ -102,6 +106,8 @@ impl FileInfo {
         header.pid = self.pid;
         header.parent_pid = self.parent_pid;
         header.start_time = self.start_time;
+        header.rank = self.rank.map_or(0, |rank| rank.saturating_add(1));
+        header.local_rank = self.local_rank.map_or(0, |rank| rank.saturating_add(1));
         header.boot_id = self.boot_id;
         header.run_id = self.run_id;
         header.clock = self.clock;

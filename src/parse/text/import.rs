@@ -314,6 +314,11 @@ impl Pairs<'_> {
         u32::try_from(self.number(key)).unwrap_or(0)
     }
 
+    /// A number that may be missing.
+    fn maybe(&self, key: &str) -> Option<u32> {
+        self.word(key).parse().ok()
+    }
+
     fn bytes(&self, key: &str) -> Vec<u8> {
         let digits = self.word(key).as_bytes().chunks_exact(2);
         let byte = |pair: &[u8]| std::str::from_utf8(pair).ok().and_then(|pair| u8::from_str_radix(pair, 16).ok());
@@ -337,6 +342,8 @@ fn begin(pairs: &Pairs<'_>) -> Writing {
         pid: pairs.small("pid"),
         parent_pid: pairs.small("parent"),
         start_time: pairs.number("started"),
+        rank: pairs.maybe("rank"),
+        local_rank: pairs.maybe("local_rank"),
         boot_id,
         run_id: pairs.number("run"),
         rate_error_ppb: pairs.small("error_ppb"),

@@ -119,6 +119,8 @@ pub fn make(seed: u64, wishes: Wishes) -> Made {
         pid: 4121,
         parent_pid: 4100,
         start_time: 99,
+        rank: Some(0),
+        local_rank: seed.is_multiple_of(2).then_some(7),
         boot_id: [7; 16],
         ticks_per_second: wishes.ticks_per_second,
         start,

@@ -28,9 +28,11 @@ pub fn lines(trace: &Trace, files: &[Arc<dyn Bytes>]) -> Vec<String> {
     let mut lines = Vec::new();
     for process in &trace.processes {
         lines.push(format!(
-            "process {} {} {:?} {:?} {:?} {:?} {:?} {} {} {:?} lost {} cost {} max {} start {} last {}",
+            "process {} {} {:?} {:?} {:?} {:?} {:?} {:?} {:?} {} {} {:?} lost {} cost {} max {} start {} last {}",
             process.pid,
             process.parent_pid,
+            process.rank,
+            process.local_rank,
             trace.names.get(process.host),
             trace.names.get(process.program),
             trace.names.get(process.folder),

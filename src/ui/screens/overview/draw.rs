@@ -12,7 +12,7 @@
 use ratatui::layout::Rect;
 
 use super::state::State;
-use crate::session::view::{Overview, Phase, ProcessRow, Status};
+use crate::session::view::{Overview, Phase, ProcessRow, Standing, Status};
 use crate::ui::text::{format, truncate};
 use crate::ui::theme::Role;
 use crate::ui::widgets::paint::Paint;
@@ -22,6 +22,11 @@ use crate::ui::widgets::{spark, split};
 const LABEL: u16 = 7;
 /// Bodies lower than this have no blank lines, and one line for each kind of fact.
 const LOWEST_AIRY: u16 = 16;
+
+/// Processes named in the list of facts; half as many if there are more.
+const NAMED: usize = 6;
+/// Generations that are indented further than the one before.
+const DEEPEST: u16 = 4;
 
 /// A line of facts or news.
 struct Fact {
@@ -53,7 +58,11 @@ pub fn draw(state: &State, paint: &mut Paint<'_>, area: Rect, status: &Status) {
     }
     top(paint, Rect { y, height: left.bottom().saturating_sub(y), ..left }, rows);
     if let Some(pane) = pane {
-        let heading = format!("{} processes", rows.process_count);
+        let count = format::grouped(rows.process_count as u64);
+        let heading = match standing(rows) {
+            None => format!("{count} processes"),
+            Some(words) => format!("{count} processes, {words}"),
+        };
         let inside = split::pane(paint, pane, &heading);
         processes(paint, inside, rows);
     }
@@ -76,12 +85,31 @@ fn hook(rows: &Overview) -> Fact {
     match rows.process_count {
         0 => fact("in no process yet".to_owned(), Role::Warning),
         count => {
-            let names: Vec<String> = rows.processes.iter().map(|p| format!("{} {}", p.pid, p.program)).collect();
+            let most = if count > NAMED { NAMED / 2 } else { NAMED };
+            let named = rows.processes.iter().take(most);
+            let names: Vec<String> = named.map(|p| format!("{} {}", p.pid, p.program)).collect();
             let plural = if count == 1 { "process" } else { "processes" };
             let rest = if names.len() < count { ", ..." } else { "" };
-            fact(format!("{count} {plural}: {}{rest}", names.join(", ")), Role::Plain)
+            let standing = standing(rows).map(|words| format!(", {words}")).unwrap_or_default();
+            let count = format::grouped(count as u64);
+            fact(format!("{count} {plural}{standing}: {}{rest}", names.join(", ")), Role::Plain)
         }
     }
+}
+
+/// `3 running, 2 ended`, what there is none of left out; nothing if all of several run, or there is only one.
+fn standing(rows: &Overview) -> Option<String> {
+    let Standing { running, ended, gone, stopped } = rows.standing;
+    if rows.process_count < 2 || running == rows.process_count {
+        return None;
+    }
+    let parts = [(running, "running"), (ended, "ended"), (gone, "gone"), (stopped, "recorded no further")];
+    let parts: Vec<_> = parts.into_iter().filter(|(count, _)| *count > 0).collect();
+    if let [(_, word)] = parts[..] {
+        return Some(format!("all {word}"));
+    }
+    let words = parts.into_iter().map(|(count, word)| format!("{} {word}", format::grouped(count as u64)));
+    Some(words.collect::<Vec<_>>().join(", "))
 }
 
 fn facts(rows: &Overview, status: &Status, airy: bool) -> Vec<Fact> {
@@ -90,6 +118,9 @@ fn facts(rows: &Overview, status: &Status, airy: bool) -> Vec<Fact> {
     facts.push(Fact { label: "sees", text: rows.sees.join(", "), role: Role::Plain });
     for (i, text) in list(&rows.not, limit).enumerate() {
         facts.push(Fact { label: if i == 0 { "not" } else { "" }, text, role: Role::Plain });
+    }
+    if let Some(text) = &rows.costs {
+        facts.push(Fact { label: "costs", text: text.clone(), role: Role::Plain });
     }
     if let (Some(place), true) = (&rows.recording, airy) {
         facts.push(Fact { label: "writes", text: place.clone(), role: Role::Plain });
@@ -242,7 +273,10 @@ fn processes(paint: &mut Paint<'_>, area: Rect, rows: &Overview) {
     paint.right(lost, area.y, 9, "lost", Role::Dim);
     for (y, process) in (area.y + 1..area.bottom()).zip(&rows.processes) {
         paint.text(area.x, y, 7, &process.pid.to_string(), Role::Plain);
-        paint.name(area.x + 8, y, calls.saturating_sub(area.x + 9), &process_name(process), Role::Plain);
+        let indent = process.depth.min(DEEPEST) * 2;
+        let role = if process.alive { Role::Plain } else { Role::Dim };
+        let room = calls.saturating_sub(area.x + 9 + indent);
+        paint.name(area.x + 8 + indent, y, room, &process_name(process), role);
         paint.right(calls, y, 9, &format::count(process.calls), Role::Plain);
         let role = if process.lost > 0 { Role::Bad } else { Role::Plain };
         paint.right(lost, y, 9, &format::count(process.lost), role);
@@ -255,9 +289,17 @@ fn processes(paint: &mut Paint<'_>, area: Rect, rows: &Overview) {
 }
 
 fn process_name(process: &ProcessRow) -> String {
-    let ended = if process.alive { "" } else { ", ended" };
+    let ended = match (&process.trouble, process.alive) {
+        _ if process.removed => ", file removed",
+        _ if process.went_on => "",
+        (_, true) => "",
+        (None, false) => ", ended",
+        (Some(_), false) => ", gone",
+    };
+    let became = if process.became { "became " } else { "" };
     match process.host.as_str() {
-        "" => format!("{}{ended}", process.program),
+        // Children are where their parents are.
+        host if host.is_empty() || process.depth > 0 => format!("{became}{}{ended}", process.program),
         host => format!("{} on {host}{ended}", process.program),
     }
 }

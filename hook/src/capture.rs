@@ -1,0 +1,112 @@
+//! Recording only a part of the run: between `cudaProfilerStart` and `cudaProfilerStop`, while a range is open, or from
+//! one signal to the next.
+//!
+//! While nothing is to be recorded the trampoline that records nothing is in force. Calls that are open when recording
+//! stops are recorded to their ends.
+
+use core::ffi::{CStr, c_char, c_int};
+use core::sync::atomic::{AtomicBool, AtomicU8, Ordering};
+use umtui_wire::table::FUNCTIONS;
+
+use crate::{file, process, text};
+
+const ALL: u8 = 0;
+const PROFILER: u8 = 1;
+const RANGE: u8 = 2;
+const SIGNAL: u8 = 3;
+
+static MODE: AtomicU8 = AtomicU8::new(ALL);
+static ON: AtomicBool = AtomicBool::new(true);
+
+unsafe extern "C" {
+    static environ: *const *const c_char;
+}
+
+/// The value of the variable that says which part is to be recorded: `profiler`, `nvtx:RANGE`, `nvtx:RANGE@DOMAIN` or
+/// `signal:NUMBER`.
+fn wish() -> Option<&'static [u8]> {
+    // SAFETY: the C library's list of C strings, ended by a null; at load nobody changes it.
+    unsafe {
+        let mut entry = environ;
+        while !entry.is_null() && !(*entry).is_null() {
+            if let Some(value) = CStr::from_ptr(*entry).to_bytes().strip_prefix(b"UMTUI_CAPTURE=") {
+                return Some(value);
+            }
+            entry = entry.add(1);
+        }
+    }
+    None
+}
+
+/// Takes over what is asked for. At load: a signal may come before the first CUDA call.
+pub fn prepare() {
+    let Some(wish) = wish() else { return };
+    let mode = if wish == b"profiler" {
+        PROFILER
+    } else if let Some(range) = wish.strip_prefix(b"nvtx:") {
+        crate::nvtx::wait_for(range);
+        RANGE
+    } else if let Some(number) = wish.strip_prefix(b"signal:").and_then(text::number) {
+        if !take_signal(number as c_int) {
+            return;
+        }
+        SIGNAL
+    } else {
+        return;
+    };
+    MODE.store(mode, Ordering::Relaxed);
+    ON.store(false, Ordering::Relaxed);
+}
+
+/// Takes a signal over, unless the program is known to use it already.
+fn take_signal(number: c_int) -> bool {
+    // SAFETY: the structures are ours; the handler only uses atomics.
+    unsafe {
+        let mut before = core::mem::MaybeUninit::<libc::sigaction>::zeroed();
+        if libc::sigaction(number, core::ptr::null(), before.as_mut_ptr()) != 0
+            || before.assume_init().sa_sigaction != libc::SIG_DFL
+        {
+            return false;
+        }
+        let mut action = core::mem::MaybeUninit::<libc::sigaction>::zeroed().assume_init();
+        let handler: extern "C" fn(c_int) = signalled;
+        action.sa_sigaction = handler as usize;
+        action.sa_flags = libc::SA_RESTART;
+        libc::sigaction(number, &action, core::ptr::null_mut()) == 0
+    }
+}
+
+extern "C" fn signalled(_: c_int) {
+    let errno = crate::sys::Errno::save();
+    let on = !ON.fetch_xor(true, Ordering::SeqCst);
+    process::recording_wanted(on);
+    file::paused(!on);
+    drop(errno);
+}
+
+/// Whether calls are to be recorded now.
+pub fn is_on() -> bool {
+    ON.load(Ordering::Relaxed)
+}
+
+/// From here on calls are recorded, or are not.
+pub fn set(on: bool) {
+    if ON.swap(on, Ordering::SeqCst) != on {
+        process::recording_wanted(on);
+        file::paused(!on);
+    }
+}
+
+/// A function that controls profilers is about to be called, or has been: `cudaProfilerStart`, `cuProfilerStop` and
+/// the like.
+pub fn controlled(api: u16, called: bool) {
+    if MODE.load(Ordering::Relaxed) != PROFILER {
+        return;
+    }
+    let name = FUNCTIONS.get(usize::from(api)).map_or("", |function| function.name);
+    match (name.ends_with("Start"), called) {
+        (true, false) => set(true),
+        (false, true) if name.ends_with("Stop") => set(false),
+        _ => {}
+    }
+}

@@ -1,0 +1,254 @@
+//! Reads `functions.txt`: for each function its signature, where its arguments lie, and where they go in the record.
+
+use std::fmt::Write as _;
+
+use super::convention::{Arguments, Class, Convention};
+
+const ARGUMENTS_AT: usize = 28;
+const SLOT: usize = 48;
+
+/// One step of reading a call's arguments, as `table::Op`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Op {
+    pub word: usize,
+    pub access: &'static str,
+    pub field: usize,
+    pub at: usize,
+}
+
+/// One function, as `table::Function`.
+#[derive(Clone, Debug)]
+pub struct Function {
+    pub name: String,
+    pub layer: &'static str,
+    pub majors: (u8, u8),
+    pub known: bool,
+    pub returns: &'static str,
+    pub stack_bytes: usize,
+    pub extra: usize,
+    pub ops: Vec<Op>,
+    pub signature: String,
+}
+
+/// Base name, least version, symbol.
+pub type Selection = (String, u32, String);
+
+/// How one type is passed, and whether it is recorded.
+enum Passing {
+    Word { wide: bool, recorded: bool },
+    Text,
+    TwoWords { recorded: bool },
+    Vector,
+    Structure(usize),
+}
+
+/// The state of laying out one function.
+struct Layout {
+    arguments: Arguments,
+    used: Vec<bool>,
+    ops: Vec<Op>,
+    signature: String,
+}
+
+impl Layout {
+    /// Place for `cells` 4-byte cells, the first hole that fits, 8-byte values aligned.
+    fn place(&mut self, bytes: usize) -> usize {
+        let cells = bytes / 4;
+        let step = if bytes == 8 { 8 } else { 4 };
+        let mut at = ARGUMENTS_AT;
+        loop {
+            let first = (at - ARGUMENTS_AT) / 4;
+            if at.is_multiple_of(step)
+                && (first..first + cells).all(|cell| !self.used.get(cell).copied().unwrap_or(false))
+            {
+                if self.used.len() < first + cells {
+                    self.used.resize(first + cells, false);
+                }
+                self.used[first..first + cells].fill(true);
+                return at;
+            }
+            at += 4;
+        }
+    }
+
+    fn take(&mut self, class: Class) -> usize {
+        self.arguments.take(class).unwrap_or_default()
+    }
+
+    fn record(&mut self, role: &str, shown: &str, word: usize, access: &'static str, field: usize, bytes: usize) {
+        let at = self.place(bytes);
+        if bytes == 12 {
+            let (first, rest) = match access {
+                "Value" => ("Value8", "Value4"),
+                _ => ("Pointee8", "Pointee4"),
+            };
+            let (next_word, next_field) = if access == "Value" { (word + 1, 0) } else { (word, field + 8) };
+            self.ops.push(Op { word, access: first, field, at });
+            self.ops.push(Op { word: next_word, access: rest, field: next_field, at: at + 8 });
+        } else {
+            let access = match (access, bytes) {
+                ("Value", 4) => "Value4",
+                ("Value", _) => "Value8",
+                ("Pointee", 4) => "Pointee4",
+                ("Pointee", _) => "Pointee8",
+                (other, _) => other,
+            };
+            self.ops.push(Op { word, access, field, at });
+        }
+        if !self.signature.ends_with('(') {
+            self.signature.push(' ');
+        }
+        write!(self.signature, "{role}:{shown}@{at}").unwrap();
+    }
+}
+
+fn passing(kind: &str) -> Passing {
+    match kind {
+        "ptr" | "size" | "u64" | "i64" | "handle" | "loc" => Passing::Word { wide: true, recorded: true },
+        "ref" => Passing::Word { wide: true, recorded: false },
+        "skip" => Passing::Word { wide: false, recorded: false },
+        "str" => Passing::Text,
+        "dim3" => Passing::TwoWords { recorded: true },
+        "f32" | "f64" => Passing::Vector,
+        _ => match kind.strip_prefix("struct").and_then(|bytes| bytes.parse::<usize>().ok()) {
+            Some(..=8) => Passing::Word { wide: false, recorded: false },
+            Some(9..=16) => Passing::TwoWords { recorded: false },
+            Some(bytes) => Passing::Structure(bytes),
+            None => Passing::Word { wide: false, recorded: true },
+        },
+    }
+}
+
+fn pointee_bytes(kind: &str) -> usize {
+    match passing(kind) {
+        Passing::Word { wide: true, .. } => 8,
+        Passing::TwoWords { .. } => 12,
+        _ => 4,
+    }
+}
+
+fn lay_out(name: &str, arguments: Arguments, parameters: &[&str]) -> Layout {
+    let mut layout = Layout { arguments, used: Vec::new(), ops: Vec::new(), signature: format!("{name}(") };
+    let mut places: Vec<(&str, usize)> = Vec::new();
+    for parameter in parameters {
+        let (role, kind) = parameter.split_once(':').unwrap_or_else(|| panic!("{name}: {parameter} has no type"));
+        if let Some((kind, source)) = kind.split_once('<') {
+            let (other, offset) = source.split_once('+').unwrap_or_else(|| panic!("{name}: {parameter}"));
+            let offset = offset.parse().unwrap_or_else(|_| panic!("{name}: {parameter}"));
+            let word = places.iter().find(|(role, _)| *role == other).unwrap_or_else(|| panic!("{name}: no {other}")).1;
+            layout.record(role, &format!("*{kind}"), word, "Pointee", offset, pointee_bytes(kind));
+        } else if let Some(pointee) = kind.strip_prefix('*') {
+            let word = layout.take(Class::Word);
+            places.push((role, word));
+            if pointee == "str" {
+                layout.record(role, kind, word, "PointeeText", 0, 4);
+            } else {
+                layout.record(role, kind, word, "Pointee", 0, pointee_bytes(pointee));
+            }
+        } else {
+            match passing(kind) {
+                Passing::Word { wide, recorded } => {
+                    let word = layout.take(Class::Word);
+                    places.push((role, word));
+                    if recorded {
+                        layout.record(role, kind, word, "Value", 0, if wide { 8 } else { 4 });
+                    }
+                }
+                Passing::Text => {
+                    let word = layout.take(Class::Word);
+                    layout.record(role, kind, word, "Text", 0, 4);
+                }
+                Passing::TwoWords { recorded } => {
+                    let word = layout.take(Class::TwoWords);
+                    if recorded {
+                        layout.record(role, kind, word, "Value", 0, 12);
+                    }
+                }
+                Passing::Vector => {
+                    layout.take(Class::Vector);
+                }
+                Passing::Structure(bytes) => {
+                    layout.take(Class::Structure(bytes));
+                }
+            }
+        }
+    }
+    layout.signature.push(')');
+    layout
+}
+
+fn majors(token: &str) -> (u8, u8) {
+    let number = |text: &str| text.parse::<u8>().unwrap_or_else(|_| panic!("bad majors {token}"));
+    match token.split_once('-') {
+        None => (number(token), number(token)),
+        Some(("", last)) => (0, number(last)),
+        Some((first, "")) => (number(first), u8::MAX),
+        Some((first, last)) => (number(first), number(last)),
+    }
+}
+
+fn function(convention: Convention, section: &str, line: &str, out: &mut Vec<Function>) {
+    let mut tokens = line.split_whitespace().peekable();
+    let base = tokens.next().unwrap_or_default();
+    let mut range = (0, u8::MAX);
+    let mut suffixes = vec![""];
+    let mut returns = "Status";
+    let mut returns_structure = false;
+    while let Some(token) = tokens.peek() {
+        if let Some(text) = token.strip_prefix('@') {
+            range = majors(text);
+        } else if *token == "+ptsz" {
+            suffixes.push("_ptsz");
+        } else if *token == "+ptds" {
+            suffixes.push("_ptds");
+        } else if let Some(kind) = token.strip_prefix('=') {
+            returns = "Other";
+            returns_structure = kind == "struct";
+        } else {
+            break;
+        }
+        tokens.next();
+    }
+    let parameters: Vec<&str> = tokens.collect();
+    let known = parameters != ["unknown"];
+    for suffix in suffixes {
+        let name = format!("{base}{suffix}");
+        let none = Arguments::new(convention, known && returns_structure);
+        let layout = lay_out(&name, none, if known { &parameters } else { &[] });
+        let end = ARGUMENTS_AT + 4 * layout.used.len();
+        out.push(Function {
+            name,
+            layer: if section == "driver" { "Driver" } else { "Runtime" },
+            majors: range,
+            known,
+            returns,
+            stack_bytes: layout.arguments.stack_bytes(),
+            extra: end.saturating_sub(SLOT).div_ceil(SLOT),
+            ops: layout.ops,
+            signature: layout.signature,
+        });
+    }
+}
+
+/// Everything that a text in the form of `functions.txt` says, sorted by name.
+pub fn read(source: &str, convention: Convention) -> (Vec<Function>, Vec<Selection>) {
+    let mut section = "";
+    let mut functions = Vec::new();
+    let mut selections = Vec::new();
+    for line in source.lines().map(|line| line.split('#').next().unwrap_or_default().trim()) {
+        if let Some(name) = line.strip_prefix('[').and_then(|line| line.strip_suffix(']')) {
+            section = name;
+        } else if line.is_empty() {
+        } else if section == "getproc" {
+            let tokens: Vec<&str> = line.split_whitespace().collect();
+            let [base, version, symbol] = tokens[..] else { panic!("bad selection: {line}") };
+            let version: u32 = version.parse().unwrap_or_else(|_| panic!("bad version: {line}"));
+            selections.push((base.to_owned(), version, symbol.to_owned()));
+        } else {
+            function(convention, section, line, &mut functions);
+        }
+    }
+    functions.sort_by(|a, b| (&a.name, a.majors.0).cmp(&(&b.name, b.majors.0)));
+    selections.sort();
+    (functions, selections)
+}
