@@ -311,15 +311,23 @@ impl Followed {
             Some(told) if !header.last_sequence.is_multiple_of(2) => told.last,
             _ => header.last,
         };
-        let (lost, cost_ps, state, reason) = (header.lost, header.cost_ps, header.state, header.reason);
-        let part = PassPart { horizon, lost, cost_ps, last, state, reason };
+        let part = PassPart {
+            horizon,
+            lost: header.lost,
+            cost_ps: header.cost_ps,
+            last,
+            state: header.state,
+            reason: header.reason,
+            paused: header.paused,
+            reserved: 0,
+        };
         if !moved && self.told == Some(part) && self.told_dropped == self.counts.dropped {
             return Ok(());
         }
         Frame::new(frame::KIND_PASS, &part).send(&mut self.counts, sink)?;
         self.told = Some(part);
         self.told_dropped = self.counts.dropped;
-        self.told_lost = self.told_lost.max(lost);
+        self.told_lost = self.told_lost.max(part.lost);
         Ok(())
     }
 }

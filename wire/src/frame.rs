@@ -196,6 +196,10 @@ pub struct PassPart {
     pub state: u32,
     /// As in the first page.
     pub reason: u32,
+    /// As in the first page.
+    pub paused: u32,
+    /// Zero.
+    pub reserved: u32,
 }
 
 /// `how`: the process is gone; the state that was sent last says whether it ended in order.

@@ -12,6 +12,7 @@ use proptest::prelude::*;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use umtui_wire::frame::{FRAME_BYTES, FrameHeader, KIND_EVENTS, KIND_PAGE};
+use umtui_wire::header::{FileHeader, STATE_FAILED};
 use zerocopy::FromBytes;
 
 mod losses;
@@ -232,4 +233,28 @@ fn a_reader_that_comes_late_understands() {
     let frames = [first.frames, second.frames].concat();
     let events: u64 = frames.iter().filter(|frame| header(frame).kind == KIND_EVENTS).count() as u64;
     assert!(events > 60);
+}
+
+#[test]
+fn what_changes_in_a_first_page_arrives() {
+    let wishes = Wishes { threads: 1, groups: 9, ticks_per_second: 1_000_000_000, sealed: true, hand_overs: false };
+    let folder = tempfile::tempdir().unwrap();
+    let mut image = make(1, wishes).image;
+    let path = write(folder.path(), "a.umt", &image);
+    let mut kept = Kept::default();
+    let mut follower = Follower::new(std::slice::from_ref(&path), false).unwrap();
+    follower.look(true);
+    follower.set_running(true);
+    follower.pass(&mut kept).unwrap();
+    let page = FileHeader::mut_from_prefix(&mut image).unwrap().0;
+    (page.state, page.reason, page.paused, page.lost, page.cost_ps) = (STATE_FAILED, 28, 1, 77, 4000);
+    page.last.ticks += 5;
+    let expected = (page.state, page.reason, page.paused, page.lost, page.cost_ps, page.last);
+    write(folder.path(), "a.umt", &image);
+    pass_all(&mut follower, &mut kept);
+    let (files, _) = spool(&kept.frames.concat(), 4096);
+    let mut bytes = vec![0; size_of::<FileHeader>()];
+    files[0].bytes().read_at(0, &mut bytes).unwrap();
+    let page = FileHeader::read_from_bytes(&bytes).unwrap();
+    assert_eq!((page.state, page.reason, page.paused, page.lost, page.cost_ps, page.last), expected);
 }

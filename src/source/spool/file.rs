@@ -121,6 +121,7 @@ impl SpoolFile {
         self.page.last = part.last;
         self.page.state = part.state;
         self.page.reason = part.reason;
+        self.page.paused = part.paused;
     }
 
     /// The stream has ended without a word about this file.
