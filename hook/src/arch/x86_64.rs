@@ -71,7 +71,8 @@ pub enum Verdict {
 core::arch::global_asm!(
     ".section .tdata, \"awT\", @progbits",
     ".balign 64",
-    ".local umtui_thread",
+    ".globl umtui_thread",
+    ".hidden umtui_thread",
     ".type umtui_thread, @object",
     ".size umtui_thread, {size}",
     "umtui_thread:",
