@@ -17,6 +17,8 @@ pub const FIRST_BYTES: u64 = 8192;
 const WORTH_GOING_ON: u32 = 64 * SLOT_BYTES as u32;
 /// Bytes of an image: a window without its own header.
 const WINDOW_BYTES: u32 = CHUNK_UNIT as u32 - chunk::HEADER_BYTES as u32;
+/// Calls that an image has room for, about.
+const WINDOW_CALLS: u64 = WINDOW_BYTES as u64 / SLOT_BYTES as u64;
 /// Images of threads that have ended.
 static SPARE: [AtomicPtr<ChunkHeader>; 1024] = [const { AtomicPtr::new(core::ptr::null_mut()) }; 1024];
 
@@ -178,9 +180,9 @@ pub fn roll(thread: &mut Thread) -> bool {
 /// Moves the thread to a fresh chunk; see [`roll`].
 fn next(thread: &mut Thread) -> bool {
     let image = thread.chunk;
+    let begun = clock::now();
     // SAFETY: the thread's own image. Records of the next chunk may be of calls that have begun by now: of the outermost
     // open one at the earliest.
-    let begun = clock::now();
     let next = unsafe {
         let outermost = &raw const (*thread.desk).calls[0];
         let first = if (*outermost).head == 0 { u64::MAX } else { (*outermost).start };
@@ -189,7 +191,7 @@ fn next(thread: &mut Thread) -> bool {
     match next {
         Ok(true) => {
             file::nudge(clock::triple());
-            file::chunk_costs(clock::now().wrapping_sub(begun), (WINDOW_BYTES / SLOT_BYTES as u32).into());
+            file::chunk_costs(clock::now().wrapping_sub(begun), WINDOW_CALLS);
             introduce(thread)
         }
         Ok(false) => false,
