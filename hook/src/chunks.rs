@@ -263,7 +263,8 @@ pub fn hand_back(thread: &mut Thread) {
 
 /// In a child after fork: the spare chunks are the parent's.
 pub fn forget() {
-    for place in &SPARE {
+    // To look costs a child no page of its own.
+    for place in SPARE.iter().filter(|place| !place.load(Ordering::Relaxed).is_null()) {
         place.store(core::ptr::null_mut(), Ordering::Relaxed);
     }
 }

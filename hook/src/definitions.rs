@@ -6,7 +6,7 @@
 
 use core::cell::UnsafeCell;
 use core::ffi::CStr;
-use core::sync::atomic::{AtomicU8, AtomicU32, AtomicU64, Ordering};
+use core::sync::atomic::{AtomicU8, AtomicU16, AtomicU32, AtomicU64, Ordering};
 use umtui_wire::chunk::{self, ChunkHeader};
 use umtui_wire::definition::{API_DYNAMIC, NO_STRING, TEXT_AT, TEXT_MAX, extra_slots};
 use umtui_wire::header::CHUNK_UNIT;
@@ -15,7 +15,7 @@ use umtui_wire::table::{FUNCTIONS, Layer};
 
 use crate::elf::BuildId;
 use crate::sys::TryLock;
-use crate::{chunks, clock, file, sys, text};
+use crate::{chunks, clock, sys, text};
 
 /// Longest string that is kept; kernel names of templates reach several thousand bytes.
 const LONGEST: usize = 64 * 1024;
@@ -42,16 +42,54 @@ static NAMES_USED: AtomicU32 = AtomicU32::new(0);
 struct Place(UnsafeCell<Writer>);
 // SAFETY: used only by the holder of LOCK.
 unsafe impl Sync for Place {}
-static WRITER: Place = Place(UnsafeCell::new(Writer { chunk: core::ptr::null_mut(), committed: 0, limit: 0 }));
+static WRITER: Place = Place(UnsafeCell::new(Writer::new()));
 
 struct Writer {
     chunk: *mut ChunkHeader,
     committed: u32,
     /// Up to where it may be written to.
     limit: u32,
+    /// Chunks opened so far.
+    opened: u32,
 }
 
 impl Writer {
+    const fn new() -> Self {
+        Self { chunk: core::ptr::null_mut(), committed: 0, limit: 0, opened: 0 }
+    }
+
+    /// Opens the next chunk, with room for so many bytes of records.
+    fn open(&mut self, bytes: u32) -> bool {
+        let first = chunks::FIRST_BYTES.max(u64::from(bytes.wrapping_add(chunk::HEADER_BYTES as u32)));
+        let opened = chunks::open(chunk::KIND_DEFINITIONS, first, sys::thread_id());
+        let Some((next, limit)) = opened else { return false };
+        if !self.chunk.is_null() {
+            // SAFETY: the lock's holder has it alone.
+            unsafe { chunks::seal(self.chunk) };
+        }
+        self.chunk = next;
+        self.limit = limit;
+        self.committed = chunk::HEADER_BYTES as u32;
+        self.opened = self.opened.wrapping_add(1);
+        true
+    }
+
+    /// Begins with what another chunk holds up to `end`.
+    fn copy(&mut self, from: *mut ChunkHeader, end: u32) -> bool {
+        let bytes = end.saturating_sub(chunk::HEADER_BYTES as u32);
+        if end > CHUNK_UNIT as u32 || !self.open(bytes) {
+            return false;
+        }
+        // SAFETY: both chunks are mapped and longer than that; what is committed in the one is not changed any more.
+        unsafe {
+            let to = self.chunk.cast::<u8>().add(chunk::HEADER_BYTES);
+            core::ptr::copy_nonoverlapping(from.cast::<u8>().add(chunk::HEADER_BYTES), to, bytes as usize);
+            chunks::committed(self.chunk).store(end, Ordering::Release);
+        }
+        self.committed = end;
+        true
+    }
+
     /// Writes a record of `1 + extra` slots: words 1 to 5, then `text` from byte [`TEXT_AT`] on if there is any.
     fn put(&mut self, head: Head, words: [u64; 5], text: &[u8], tail: [u64; 6]) -> bool {
         let bytes = u32::from(head.extra).wrapping_add(1).wrapping_mul(SLOT_BYTES as u32);
@@ -63,17 +101,8 @@ impl Writer {
             }
             self.limit = CHUNK_UNIT as u32;
         }
-        if self.chunk.is_null() || end > self.limit {
-            let first = chunks::FIRST_BYTES.max(u64::from(bytes.wrapping_add(chunk::HEADER_BYTES as u32)));
-            let opened = chunks::open(chunk::KIND_DEFINITIONS, first, sys::thread_id());
-            let Some((next, limit)) = opened else { return false };
-            if !self.chunk.is_null() {
-                // SAFETY: the lock's holder has it alone.
-                unsafe { chunks::seal(self.chunk) };
-            }
-            self.chunk = next;
-            self.limit = limit;
-            self.committed = chunk::HEADER_BYTES as u32;
+        if (self.chunk.is_null() || end > self.limit) && !self.open(bytes) {
+            return false;
         }
         // SAFETY: the record lies within the mapped chunk: its slots were counted above, and the text fits
         // them since `extra` was computed from its length.
@@ -268,9 +297,32 @@ pub fn left() {
     LOCK.let_go();
 }
 
-/// In a child after fork: what the parent wrote down is not in our file.
-pub fn after_fork() {
-    LOCK.reset();
+/// Which set of tables this is: what was described as of another must be described anew.
+static GENERATION: AtomicU16 = AtomicU16::new(1);
+
+/// See [`GENERATION`].
+pub fn generation() -> u16 {
+    GENERATION.load(Ordering::Acquire)
+}
+
+/// In a child after fork, which has a file of its own: what the parent wrote down is taken over, as far as it lies in one
+/// chunk that is still mapped, so that the tables stay as they are and cost no pages. Otherwise all is forgotten. Whether
+/// it was taken over.
+pub fn take_over() -> bool {
+    let taken = with_writer(|writer| {
+        let (old, end, opened) = (writer.chunk, writer.committed, writer.opened);
+        *writer = Writer::new();
+        opened == 1 && !old.is_null() && writer.copy(old, end)
+    });
+    if taken == Some(true) {
+        return true;
+    }
+    forget();
+    false
+}
+
+/// The tables are those of no file.
+fn forget() {
     // Most of it has never been touched: storing zeros would cost a page fault for each page.
     let table = (&raw const HASHES).cast_mut().cast::<u8>();
     // SAFETY: the child has one thread, which is here.
@@ -280,6 +332,10 @@ pub fn after_fork() {
         }
     }
     NEXT_ID.store(NO_STRING.wrapping_add(1), Ordering::Relaxed);
-    with_writer(|writer| *writer = Writer { chunk: core::ptr::null_mut(), committed: 0, limit: 0 });
-    file::forget();
+    GENERATION.fetch_add(1, Ordering::AcqRel);
+}
+
+/// In a child after fork: whoever held the lock is not here.
+pub fn after_fork() {
+    LOCK.reset();
 }

@@ -93,7 +93,7 @@ fn find(thread: u32) -> Option<*mut Desk> {
 /// In a child after fork: the desks are the parent's.
 pub fn forget() {
     WHOLE.store(false, Ordering::Relaxed);
-    for page in &PAGES {
+    for page in PAGES.iter().filter(|page| !page.load(Ordering::Relaxed).is_null()) {
         page.store(core::ptr::null_mut(), Ordering::Relaxed);
     }
 }

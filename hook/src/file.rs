@@ -104,7 +104,6 @@ fn begin(fd: i32, config: &Config, clock: &Clock, pid: u32, host: &[u8; 64]) -> 
     header.pid = pid;
     header.parent_pid = sys::parent_pid();
     header.start_time = start_time();
-    header.boot_id = boot_id();
     header.run_id = config.run;
     header.clock = clock.kind;
     header.rate_error_ppb = clock.error_ppb;
@@ -117,8 +116,19 @@ fn begin(fd: i32, config: &Config, clock: &Clock, pid: u32, host: &[u8; 64]) -> 
     header.host = *host;
     (header.rank, header.local_rank) = rank::ranks();
     sys::folder(&mut header.folder);
-    fill(c"/proc/self/cmdline", &mut header.arguments);
-    program(&mut header.program);
+    let parent = PARENT.load(Ordering::Acquire);
+    if parent.is_null() {
+        header.boot_id = boot_id();
+        fill(c"/proc/self/cmdline", &mut header.arguments);
+        program(&mut header.program);
+    } else {
+        // SAFETY: the parent's header page is mapped here as well; these fields do not change.
+        unsafe {
+            header.boot_id = (*parent).boot_id;
+            header.arguments = (*parent).arguments;
+            header.program = (*parent).program;
+        }
+    }
     core::sync::atomic::fence(Ordering::Release);
     header.magic = header::MAGIC;
     DEVICE.store(device, Ordering::Relaxed);
@@ -315,9 +325,15 @@ pub fn ended() {
     }
 }
 
+/// The parent's header, in a child after fork: what does not change need not be asked again.
+static PARENT: AtomicPtr<FileHeader> = AtomicPtr::new(core::ptr::null_mut());
+
 /// In a child after fork: forget the parent's file.
 pub fn forget() {
-    HEADER.store(core::ptr::null_mut(), Ordering::Release);
+    let header = HEADER.swap(core::ptr::null_mut(), Ordering::AcqRel);
+    if !header.is_null() {
+        PARENT.store(header, Ordering::Release);
+    }
 }
 
 fn fill(path: &CStr, buffer: &mut [u8]) -> usize {

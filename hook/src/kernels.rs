@@ -61,7 +61,7 @@ fn function(place: &AtomicUsize, symbol: &[u8]) -> Option<GetName> {
     (address != 1).then(|| unsafe { core::mem::transmute::<usize, GetName>(address) })
 }
 
-/// In a child after fork: nothing is written down yet.
-pub fn after_fork() {
+/// Nothing is written down yet.
+pub fn forget() {
     unloaded();
 }

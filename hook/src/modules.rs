@@ -148,10 +148,14 @@ impl<'a> Mapping<'a> {
     }
 }
 
-/// In a child after fork: nothing is written down yet.
+/// In a child after fork: whoever held the lock is not here.
 pub fn after_fork() {
     LOCK.reset();
+}
+
+/// Nothing is written down yet.
+pub fn forget() {
     LOOKED_AT.store(0, Ordering::Relaxed);
-    // SAFETY: the child has one thread, which is here.
+    // SAFETY: recording begins: no other thread is here.
     unsafe { (*TABLE.0.get()).modules.count = 0 };
 }

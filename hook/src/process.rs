@@ -93,8 +93,8 @@ fn begin() -> bool {
         modules::after_fork();
         chunks::forget();
         desks::forget();
-        kernels::after_fork();
         slots::after_fork();
+        file::forget();
     }
     let config = config::read();
     if !config.wanted || !loader::is_glibc() {
@@ -110,10 +110,14 @@ fn begin() -> bool {
     if before == 0 {
         watch_fork();
     }
-    sites::objects_changed();
+    if before == 0 || !definitions::take_over() {
+        // A child knows what its parent does, but its file does not.
+        modules::forget();
+        kernels::forget();
+        sites::objects_changed();
+        slots::for_each_used(slots::define_once);
+    }
     PAGE.generation.store(before.wrapping_add(1), Ordering::Release);
-    // A child knows the functions that its parent has called, but its file does not.
-    slots::for_each_used(slots::define_once);
     true
 }
 

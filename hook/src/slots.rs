@@ -27,7 +27,7 @@ pub struct Slot {
     pub record_bytes: AtomicU32,
     /// Bytes of arguments on the stack.
     pub stack_bytes: AtomicU16,
-    /// The recording in whose file the function is described; its low bits.
+    /// As of which tables of definitions the function is described.
     described: AtomicU16,
     /// `ACTION_*`, `RETURNS_OTHER`, `HAS_TEXT` and [`CONTROLS_RECORDING`].
     pub flags: AtomicU8,
@@ -293,7 +293,7 @@ pub fn pool_slot(real: usize, api: u16) -> Option<usize> {
 /// Describes the slot's function in this recording's file, if that has not been done. Only then are its calls recorded
 /// the quick way.
 pub fn define_once(slot: &Slot) {
-    let generation = crate::process::generation() as u16;
+    let generation = crate::definitions::generation();
     if slot.described.swap(generation, Ordering::AcqRel) == generation {
         return;
     }

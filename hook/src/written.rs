@@ -43,7 +43,10 @@ pub fn is_on() -> bool {
 
 /// Begins a file; whether it is written this way.
 pub fn begin(on: bool) {
-    ON.store(on, Ordering::Relaxed);
+    let was = ON.swap(on, Ordering::Relaxed);
+    if !was {
+        return;
+    }
     FLUSHING.reset();
     for entry in &ENTRIES {
         entry.chunk.store(core::ptr::null_mut(), Ordering::Relaxed);
