@@ -4,6 +4,7 @@
 
 pub mod cli;
 pub mod export;
+pub mod forward;
 pub mod graph;
 pub mod launch;
 pub mod parse;

@@ -11,6 +11,7 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("launch", &[]),
     ("parse", &["trace"]),
     ("source", &["trace"]),
+    ("forward", &["trace", "parse", "source"]),
     ("symbols", &["trace"]),
     ("graph", &["trace", "symbols"]),
     ("session", &["trace", "parse", "source", "symbols", "graph", "launch"]),
@@ -18,7 +19,13 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("export", &["trace", "parse", "symbols", "graph", "session"]),
     ("config", &[]),
     ("ui", &["session", "config"]),
-    ("cli", &["trace", "parse", "source", "symbols", "graph", "session", "report", "export", "config", "ui", "launch"]),
+    (
+        "cli",
+        &[
+            "trace", "parse", "source", "forward", "symbols", "graph", "session", "report", "export", "config", "ui",
+            "launch",
+        ],
+    ),
 ];
 
 fn sources(folder: &Path) -> Vec<PathBuf> {

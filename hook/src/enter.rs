@@ -119,8 +119,9 @@ fn open(frame: &mut Frame, thread: &mut Thread) {
     // SAFETY: slots are static; the call's place lies on the thread's mapped desk.
     unsafe {
         let api = (*frame.slot).api();
-        thread.open = call.add(1);
         (*call).frame = frame_address(frame);
+        thread.open = call.add(1);
+        (&raw mut (*call).frame).write_volatile(frame_address(frame));
         (*call).site = frame.site;
         (*call).registers = [first, second, third];
         (*call).start = clock::now();

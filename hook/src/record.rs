@@ -1,6 +1,6 @@
 //! The end of a call: one record into the thread's chunk.
 
-use core::sync::atomic::{AtomicU64, Ordering, compiler_fence};
+use core::sync::atomic::{AtomicU32, AtomicU64, Ordering, compiler_fence};
 use umtui_wire::chunk::{DESK_CALLS, OpenCall};
 use umtui_wire::record::{DURATION_AT, FLAG_ENTRY, FLAG_LONG, FLAG_NOT_STATUS, Head, KIND_CALL, SLOT_BYTES, pack_site};
 use umtui_wire::table::{Access, Op};
@@ -336,16 +336,22 @@ unsafe fn text(access: Access, word: u64, succeeded: bool) -> u32 {
 pub fn lost(thread: &mut Thread) {
     if thread.busy != 0 {
         // The chunk may be about to change.
-        thread.lost_meanwhile = thread.lost_meanwhile.wrapping_add(1);
-        return;
+        // SAFETY: an aligned field of the thread's own; only it and its signal handlers write it.
+        unsafe { AtomicU32::from_ptr(&raw mut thread.lost_meanwhile) }.fetch_add(1, Ordering::Relaxed);
+    } else {
+        lost_many(thread, 1);
     }
+}
+
+/// Counts calls in the thread's chunk, or in the file where there is none.
+pub fn lost_many(thread: &mut Thread, calls: u64) {
     if !thread.has_chunk() {
-        file::lost(1);
+        file::lost(calls);
         return;
     }
     // SAFETY: the thread's own mapped chunk; only this thread and its signal handlers write the count.
     unsafe {
-        AtomicU64::from_ptr(&raw mut (*thread.chunk).lost).fetch_add(1, Ordering::Relaxed);
+        AtomicU64::from_ptr(&raw mut (*thread.chunk).lost).fetch_add(calls, Ordering::Relaxed);
     }
 }
 

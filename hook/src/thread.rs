@@ -87,9 +87,11 @@ impl Thread {
         let quick = self.has_chunk() && self.deeper == 0 && self.ending == 0;
         self.quick_until = if quick { self.clock_due.min(self.longest_quick()) } else { 0 };
         self.busy = 0;
-        while self.lost_meanwhile > 0 {
-            self.lost_meanwhile = self.lost_meanwhile.wrapping_sub(1);
-            record::lost(self);
+        // At once, since a handler may come in between and do the same.
+        // SAFETY: an aligned field of our own.
+        let lost = unsafe { AtomicU32::from_ptr(&raw mut self.lost_meanwhile) }.swap(0, Ordering::Relaxed);
+        if lost > 0 {
+            record::lost_many(self, u64::from(lost));
         }
     }
 

@@ -35,6 +35,8 @@ pub enum Command {
     Report(Report),
     /// Write a recording in another form
     Export(Export),
+    /// Send a recording on while it is made, into a FIFO or to stdout
+    Stream(Stream),
     /// Run a workload on the bundled stand-in CUDA, no GPU needed
     Demo(Demo),
     /// Say what can be seen on this machine, and why something cannot
@@ -52,7 +54,7 @@ pub enum Command {
 /// Options of every recording.
 #[derive(Args, Clone, Debug)]
 pub struct Recording {
-    /// Folder for the recording; must be new or empty
+    /// Folder for the recording; must be new or empty. With record also a FIFO, or - for stdout
     #[arg(short, long, value_name = "PATH")]
     pub output: Option<PathBuf>,
     #[command(flatten)]
@@ -60,12 +62,21 @@ pub struct Recording {
     pub extent: Extent,
 }
 
+/// Options of what goes into a pipe.
+#[derive(Args, Clone, Debug)]
+pub struct Draining {
+    /// After the program's end wait so long for a reader that takes nothing, or for one to come
+    #[arg(long, value_name = "SECONDS", default_value = "5")]
+    pub drain: u32,
+}
+
 /// How much is recorded.
 #[derive(Args, Clone, Debug)]
 pub struct Extent {
-    /// Keep each process's file at this size: the newest events stay (K, M, G; at least 1M; 0 for no cap)
-    #[arg(long, value_name = "SIZE", default_value = "4G", value_parser = cap)]
-    pub max_size: u64,
+    /// Keep each process's file at this size: the newest events stay (K, M, G; at least 1M; 0 for no cap) [default: 4G,
+    /// or 256M on the way into a FIFO or to stdout]
+    #[arg(long, value_name = "SIZE", value_parser = cap)]
+    pub max_size: Option<u64>,
     /// Record only a part: all, profiler (cudaProfilerStart to Stop), nvtx:RANGE[@DOMAIN], signal:NAME (each toggles)
     #[arg(long, value_name = "WHEN", default_value = "all", value_parser = capture)]
     pub capture: Capture,
@@ -78,11 +89,11 @@ pub struct Extent {
 }
 
 impl Extent {
-    /// For the launcher.
+    /// For the launcher, with the cap on each process's file that holds if nothing was said.
     #[must_use]
-    pub fn options(&self) -> RunOptions {
+    pub fn options(&self, max_bytes: u64) -> RunOptions {
         RunOptions {
-            max_bytes: (self.max_size > 0).then_some(self.max_size),
+            max_bytes: Some(self.max_size.unwrap_or(max_bytes)).filter(|&bytes| bytes > 0),
             capture: self.capture.clone(),
             arguments: !self.no_args,
             only: self.only.clone(),
@@ -142,15 +153,32 @@ pub struct Record {
     #[command(flatten)]
     #[allow(missing_docs)]
     pub recording: Recording,
+    #[command(flatten)]
+    #[allow(missing_docs)]
+    pub draining: Draining,
     /// The program and its arguments
     #[arg(last = true, required = true, value_name = "COMMAND")]
     pub command: Vec<OsString>,
 }
 
+/// `umtui stream`.
+#[derive(Args, Debug)]
+pub struct Stream {
+    /// The recording: a file or a folder, complete or still growing
+    #[arg(value_name = "PATH")]
+    pub path: PathBuf,
+    /// FIFO to write into; - for stdout
+    #[arg(short, long, value_name = "FIFO", default_value = "-")]
+    pub output: PathBuf,
+    #[command(flatten)]
+    #[allow(missing_docs)]
+    pub draining: Draining,
+}
+
 /// `umtui open`.
 #[derive(Args, Debug)]
 pub struct Open {
-    /// Recordings: files or folders
+    /// Recordings: files, folders, FIFOs, - for stdin
     #[arg(required = true, value_name = "PATH")]
     pub paths: Vec<PathBuf>,
     #[command(flatten)]
@@ -171,7 +199,7 @@ pub enum ReportFormat {
 /// `umtui report`.
 #[derive(Args, Debug)]
 pub struct Report {
-    /// Recordings: files or folders
+    /// Recordings: files, folders, FIFOs, - for stdin
     #[arg(required = true, value_name = "PATH")]
     pub paths: Vec<PathBuf>,
     /// How to print it
@@ -189,7 +217,7 @@ pub enum ExportFormat {
 /// `umtui export`.
 #[derive(Args, Debug)]
 pub struct Export {
-    /// Recordings: files or folders
+    /// Recordings: files, folders, FIFOs, - for stdin
     #[arg(required = true, value_name = "PATH")]
     pub paths: Vec<PathBuf>,
     /// Form to write

@@ -7,8 +7,12 @@ use std::path::Path;
 use anyhow::Context as _;
 
 use super::arguments::{Demo, Report, ReportFormat};
-use super::{record, report, run};
+use super::{record, report, run, stream};
+use crate::forward::Target;
 use crate::launch::{self, Streams};
+
+/// Seconds that a reader of a stream is waited for at the end.
+const DRAIN: u32 = 5;
 
 /// A workload.
 struct Scenario {
@@ -60,6 +64,10 @@ pub fn run(arguments: &Demo) -> anyhow::Result<u8> {
     let mut command: Vec<OsString> = vec![demo.program.into_os_string(), arguments.scenario.clone().into()];
     command.extend(arguments.arguments.iter().cloned());
     let extra = [("LD_LIBRARY_PATH".into(), library_path(&demo.libraries)?)];
+    let target = arguments.recording.output.as_deref().and_then(Target::of).filter(|_| !arguments.report);
+    if let Some(target) = target {
+        return stream::record(target, &arguments.recording, DRAIN, &command, &extra);
+    }
     let folder = record::folder(&arguments.recording, Path::new(&arguments.scenario))?;
     if !arguments.report && std::io::stdout().is_terminal() {
         if arguments.arguments.is_empty() {

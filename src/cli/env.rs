@@ -5,6 +5,8 @@ use std::os::unix::ffi::OsStrExt as _;
 use anyhow::Context as _;
 
 use super::arguments::Env;
+use super::record::MAX_BYTES;
+use crate::forward::Target;
 use crate::launch::{self, Environment};
 
 /// Prints `export` lines for a shell.
@@ -13,9 +15,14 @@ use crate::launch::{self, Environment};
 /// If the hook or the folder cannot be had.
 pub fn run(arguments: &Env) -> anyhow::Result<u8> {
     let path = &arguments.output;
+    if Target::of(path).is_some() {
+        let what =
+            "is no folder; variables alone cannot fill a pipe: use `umtui record -o`, or `umtui stream` on a folder";
+        anyhow::bail!("{} {what}", path.display());
+    }
     std::fs::create_dir_all(path).with_context(|| format!("{} cannot be made", path.display()))?;
     let path = std::fs::canonicalize(path).with_context(|| format!("{} cannot be read", path.display()))?;
-    let environment = Environment::new(&launch::hook()?, &path, &arguments.extent.options())?;
+    let environment = Environment::new(&launch::hook()?, &path, &arguments.extent.options(MAX_BYTES))?;
     for (name, value) in environment.variables(|_| None) {
         let quoted = quote(value.as_bytes());
         if name == "LD_PRELOAD" {

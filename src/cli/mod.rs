@@ -13,6 +13,7 @@ mod open;
 mod record;
 mod report;
 mod run;
+mod stream;
 mod symbolize;
 
 use std::ffi::OsString;
@@ -47,6 +48,7 @@ fn dispatch(arguments: Arguments) -> anyhow::Result<u8> {
         Command::Open(arguments) => open::run(&arguments),
         Command::Report(arguments) => report::run(&arguments),
         Command::Export(arguments) => export::run(&arguments),
+        Command::Stream(arguments) => stream::run(&arguments),
         Command::Demo(arguments) => demo::run(&arguments),
         Command::Doctor(arguments) => doctor::run(&arguments),
         Command::Env(arguments) => env::run(&arguments),

@@ -19,6 +19,10 @@ pub fn open(bytes: Arc<dyn Bytes>, name: &str, trace: &mut Trace) -> Result<Vec<
             Err(error) if error.may_come() => Ok(Vec::new()),
             Err(error) => Err(error),
         },
+        Format::Stream => {
+            let what = "a stream of frames, which has to be taken apart first; use `umtui open`".to_owned();
+            Err(ParseError::Format { file: name.to_owned(), what })
+        }
         Format::Text => {
             let import = text::import(&*bytes, name)?;
             let file = trace.files.len();

@@ -2,6 +2,7 @@
 
 use super::ParseError;
 use crate::trace::Bytes;
+use umtui_wire::frame;
 use umtui_wire::header::MAGIC;
 
 /// A format that can be read.
@@ -11,6 +12,8 @@ pub enum Format {
     Native,
     /// Text, one event a line.
     Text,
+    /// Frames, as they go through a pipe.
+    Stream,
     /// Nothing is there yet: empty, or a header that has not been written.
     Nothing,
 }
@@ -33,6 +36,9 @@ pub fn sniff(bytes: &dyn Bytes, file: &str) -> Result<Format, ParseError> {
     if first.starts_with(&MAGIC) {
         return Ok(Format::Native);
     }
+    if first.starts_with(&frame::MAGIC.to_le_bytes()) && first.get(6) == Some(&frame::VERSION) {
+        return Ok(Format::Stream);
+    }
     let text = first.strip_prefix(b"\xef\xbb\xbf").unwrap_or(first);
     if text.starts_with(TEXT_MARK.as_bytes()) {
         return Ok(Format::Text);
@@ -48,6 +54,7 @@ fn seen(first: &[u8]) -> String {
         (b"SQLite format 3\0", "an SQLite database (nsys export?) is not supported yet"),
         (b"\x7fELF", "a program, not a trace; record it with `umtui record -o DIR -- PROGRAM`"),
         (b"NVTX", "an NVIDIA report is not supported; export it with `nsys export --type sqlite`"),
+        (b"UMF\x1b", "a stream of a newer umtui; use that version"),
         (b"UMTUI\n", "a trace damaged by a text-mode transfer; copy it again in binary mode"),
         (b"UMTUI\r", "a trace damaged by a text-mode transfer; copy it again in binary mode"),
         (b"PK\x03\x04", "a zip archive; unpack it first"),
@@ -81,6 +88,8 @@ mod tests {
     fn content_decides() {
         assert_eq!(of(b"UMTUI\r\n\x1aand more"), Ok(Format::Native));
         assert_eq!(of(b"# umtui trace 1\n"), Ok(Format::Text));
+        assert_eq!(of(b"UMF\x1b\x30\x00\x01\x05"), Ok(Format::Stream));
+        assert!(of(b"UMF\x1b\x30\x00\x02\x05").unwrap_err().contains("newer umtui"));
         assert_eq!(of(b""), Ok(Format::Nothing));
         assert_eq!(of(&[0; 600]), Ok(Format::Nothing));
         assert_eq!(of(b"UMT"), Ok(Format::Nothing));

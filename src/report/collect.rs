@@ -44,6 +44,8 @@ pub struct TraceBlock {
     pub duration_ns: u64,
     pub events: u64,
     pub lost: u64,
+    /// Events of a stream from before it was joined.
+    pub missed: u64,
     /// Older events that made room for newer ones.
     pub discarded: u64,
     /// Something is missing at the end or in the middle.
@@ -203,6 +205,7 @@ fn block(trace: &Trace, cells: [&Cells; 2]) -> TraceBlock {
         duration_ns: trace.end_ns().saturating_sub(start_ns),
         events: trace.events(),
         lost: trace.lost(),
+        missed: trace.processes.iter().map(|process| process.missed).sum(),
         discarded: trace.processes.iter().fold(0, |sum: u64, process| sum.saturating_add(process.discarded)),
         truncated: truncated(trace),
         cost: crate::session::cost::cost(trace).map(|cost| (cost.per_call_ps, cost.share_ppm)),

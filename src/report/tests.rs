@@ -45,7 +45,8 @@ fn the_schema_has_these_keys_and_integers_only() {
     );
     assert_eq!(
         keys(&value["trace"]),
-        "devices discarded duration_ns events evidence files format hook_ps_per_call hook_share_ppm lost processes start_unix_ns streams threads truncated"
+        "devices discarded duration_ns events evidence files format hook_ps_per_call hook_share_ppm lost missed processes \
+         start_unix_ns streams threads truncated"
     );
     assert_eq!(
         keys(&value["apis"][0]),

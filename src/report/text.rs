@@ -39,7 +39,11 @@ fn head(report: &Report, out: &mut String) {
         0 => String::new(),
         older => format!(", {} older ones not kept", grouped(older)),
     };
-    line(out, "calls", &format!("{}, {lost}{older}", grouped(block.events)));
+    let missed = match block.missed {
+        0 => String::new(),
+        missed => format!(", {} from before it was joined not here", grouped(missed)),
+    };
+    line(out, "calls", &format!("{}, {lost}{older}{missed}", grouped(block.events)));
     if let Some((per_call_ps, share_ppm)) = block.cost {
         line(out, "costs", &crate::session::cost::Cost { per_call_ps, share_ppm }.words());
     }

@@ -53,7 +53,8 @@ impl Engine {
         let mut model = Model::default();
         model.symbols = symbols;
         let mut folders: Vec<&Path> = Vec::new();
-        for path in paths {
+        // Beside a pipe lies nothing.
+        for path in paths.iter().filter(|path| !crate::source::is_pipe(path)) {
             let folder = if path.is_dir() { Some(path.as_path()) } else { path.parent() };
             folders.extend(folder.filter(|folder| !folders.contains(folder)));
         }
@@ -234,6 +235,7 @@ impl Engine {
         self.recording
             .clone()
             .or_else(|| trace.files.first().cloned())
+            .or_else(|| self.feed.stream().map(str::to_owned))
             .map(|name| safe(&name).into_owned())
             .unwrap_or_default()
     }

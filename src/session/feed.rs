@@ -8,8 +8,8 @@ use std::time::{Duration, Instant, SystemTime};
 
 use super::alive::{Boot, Life, believed};
 use crate::parse::sniff::{Format, sniff};
-use crate::parse::{NativeReader, ParseError, text};
-use crate::source::{FileBytes, Found, Paths};
+use crate::parse::{NativeReader, ParseError, Progress, text};
+use crate::source::{Arrived, FileBytes, Found, Life as Sent, Paths, Pipe, Spooled, is_pipe, pipe};
 use crate::trace::{Bytes, ProcessId, State, Trace};
 
 /// Calls read of one file before it is the next one's turn.
@@ -29,6 +29,8 @@ pub(super) struct Feed {
     changed: Vec<Option<SystemTime>>,
     /// Files that have nothing in them yet.
     waiting: Vec<Found>,
+    /// Pipes that have not come to their end.
+    pipes: Vec<Pipe>,
     files: Vec<Open>,
     /// Which of them is a process's.
     by_process: Vec<usize>,
@@ -58,13 +60,15 @@ struct Open {
     length: u64,
     /// Nothing more is to come, as far as was known at the last look.
     over: bool,
-    /// Where it was found, and as which file; `None` for a text.
+    /// Where it was found, and as which file; `None` for a text, and for what came through a pipe.
     place: Option<(PathBuf, (u64, u64))>,
     /// Its name leads to it no more.
     removed: bool,
     failed: bool,
     /// Not a file that a process writes: it says itself whether that was killed.
     text: bool,
+    /// Of a stream: how it stands there. What the process does on its own machine cannot be seen from here.
+    stream: Option<Arc<Spooled>>,
 }
 
 /// What a turn of reading did.
@@ -82,8 +86,13 @@ impl Feed {
     /// # Errors
     /// When a path is not there.
     pub(super) fn new(paths: &[PathBuf]) -> Result<Self, ParseError> {
-        let paths = Paths::new(paths).map_err(|(path, source)| cannot_read(&path, source))?;
+        let (piped, paths): (Vec<_>, Vec<_>) = paths.iter().cloned().partition(|path| is_pipe(path));
+        let pipes = piped.iter().map(|path| Pipe::open(path).map_err(|source| cannot_read(path, source)));
+        let pipes = pipes.collect::<Result<_, _>>()?;
+        let paths: Vec<_> = paths.iter().map(|path| pipe::path_of(path)).collect();
+        let paths = Paths::new(&paths).map_err(|(path, source)| cannot_read(&path, source))?;
         Ok(Self {
+            pipes,
             changed: vec![None; paths.folders().len()],
             paths,
             waiting: Vec::new(),
@@ -112,23 +121,69 @@ impl Feed {
         }
         for found in std::mem::take(&mut self.waiting) {
             match open(&found.path, trace) {
-                Ok(Opened::Native(reader)) => self.add(Open::new(*reader, Some(&found.path))),
-                Ok(Opened::Text(readers)) => {
-                    self.texts.extend(readers.iter().map(NativeReader::file));
-                    readers.into_iter().for_each(|reader| self.add(Open::new(reader, None)));
-                }
                 Ok(Opened::Nothing) => self.waiting.push(found),
                 // A run's folder also holds the program's output and the names of call sites.
                 Err(ParseError::Format { .. }) if !found.named => {}
-                Err(error) => self.failures.push(error.to_string()),
+                opened => self.take(opened, Some(&found.path)),
             }
         }
+        let all = self.look_at_pipes(trace) || all;
         if all {
             self.looked = Some(now);
             for file in &mut self.files {
                 file.look(&self.boot, trace, now);
             }
         }
+    }
+
+    fn take(&mut self, opened: Result<Opened, ParseError>, path: Option<&Path>) {
+        match opened {
+            Ok(Opened::Native(reader)) => self.add(Open::new(*reader, path)),
+            Ok(Opened::Text(readers)) => {
+                self.texts.extend(readers.iter().map(NativeReader::file));
+                readers.into_iter().for_each(|reader| self.add(Open::new(reader, None)));
+            }
+            Ok(Opened::Stream(pipe)) => self.pipes.push(pipe),
+            Ok(Opened::Nothing) => {}
+            Err(error) => self.failures.push(error.to_string()),
+        }
+    }
+
+    /// Takes what has come through pipes; whether one of them has come to its end.
+    fn look_at_pipes(&mut self, trace: &mut Trace) -> bool {
+        let mut ended = false;
+        for pipe in std::mem::take(&mut self.pipes) {
+            let (arrived, more) = pipe.arrived();
+            for arrived in arrived {
+                match arrived {
+                    Arrived::File(file) => match NativeReader::open(file.bytes(), file.name(), trace) {
+                        Ok(reader) => self.add(Open::of_stream(reader, file)),
+                        Err(error) => self.failures.push(error.to_string()),
+                    },
+                    Arrived::Whole(bytes) => match open_bytes(bytes, pipe.name(), trace) {
+                        Ok(Opened::Nothing) => self.failures.push(format!("{}: no trace came", pipe.name())),
+                        opened => self.take(opened, None),
+                    },
+                    Arrived::Failed(why) => self.failures.push(why),
+                }
+            }
+            if more {
+                self.pipes.push(pipe);
+            } else {
+                ended = true;
+            }
+        }
+        ended
+    }
+
+    /// What the first stream that goes on is called.
+    pub(super) fn stream(&self) -> Option<&str> {
+        self.pipes.first().map(|pipe| if pipe.name() == "-" { "stdin" } else { pipe.name() })
+    }
+
+    /// Whether more may come through a pipe.
+    pub(super) fn streams(&self) -> bool {
+        !self.pipes.is_empty()
     }
 
     fn add(&mut self, file: Open) {
@@ -166,7 +221,7 @@ impl Feed {
                 idle += 1;
                 continue;
             };
-            match file.reader.poll(trace, TURN) {
+            match file.poll(trace) {
                 Ok(progress) => {
                     done.calls += progress.events;
                     let nothing = progress.events == 0 && !progress.more && file.absent && !file.alive;
@@ -203,7 +258,7 @@ impl Feed {
 
     /// Whether any process may still add to the trace.
     pub(super) fn live(&self) -> bool {
-        self.files.iter().any(|file| file.alive)
+        self.streams() || self.files.iter().any(|file| file.alive)
     }
 
     /// Whether files may still grow although no process is known to run: they are looked at now and then.
@@ -273,7 +328,14 @@ impl Open {
             removed: false,
             failed: false,
             text: path.is_none(),
+            stream: None,
         }
+    }
+
+    /// A file of a stream.
+    fn of_stream(reader: NativeReader, file: Arc<Spooled>) -> Self {
+        let fresh = Self::new(reader, None);
+        Self { alive: true, life: Life::Elsewhere, absent: false, text: false, stream: Some(file), ..fresh }
     }
 
     /// Whether nothing more is to come.
@@ -284,7 +346,38 @@ impl Open {
             && self.reader.bytes().len().is_ok_and(|now| now == self.length)
     }
 
-    fn look(&mut self, boot: &Boot, trace: &Trace, now: Instant) {
+    /// Reads on. A file of a stream stands still meanwhile.
+    fn poll(&mut self, trace: &mut Trace) -> Result<Progress, ParseError> {
+        let Some(stream) = &self.stream else { return self.reader.poll(trace, TURN) };
+        let standing = stream.hold();
+        self.reader.set_horizon(standing.horizon);
+        self.reader.poll(trace, TURN)
+    }
+
+    /// How a file of a stream stands, by what the stream says of it.
+    fn look_at_stream(&mut self, trace: &mut Trace) {
+        self.over = self.is_over();
+        let Some(stream) = &self.stream else { return };
+        let mut standing = stream.hold();
+        for (at, why) in standing.notes.drain(..) {
+            trace.add_damage(self.reader.file(), at, why);
+        }
+        if let Some(process) = trace.processes.get_mut(self.reader.process().index())
+            && process.missed != standing.missed
+        {
+            process.missed = standing.missed;
+            trace.touch();
+        }
+        self.alive = standing.life == Sent::Sending && !self.failed;
+        self.life = if self.alive { Life::Elsewhere } else { Life::Gone };
+        self.absent = !self.alive;
+        self.reader.set_process_gone(standing.life == Sent::Gone);
+    }
+
+    fn look(&mut self, boot: &Boot, trace: &mut Trace, now: Instant) {
+        if self.stream.is_some() {
+            return self.look_at_stream(trace);
+        }
         self.over = self.is_over();
         let Some(process) = trace.process(self.reader.process()).filter(|_| !self.text) else { return };
         self.removed = self.place.as_ref().is_some_and(|(path, file)| identity(path) != Some(*file));
@@ -316,19 +409,29 @@ enum Opened {
     Native(Box<NativeReader>),
     /// A text, with a native form of each of its processes.
     Text(Vec<NativeReader>),
+    /// A stream of frames that was kept in a file.
+    Stream(Pipe),
     /// Nothing is there yet.
     Nothing,
 }
 
 fn open(path: &Path, trace: &mut Trace) -> Result<Opened, ParseError> {
     let name = path.display().to_string();
-    let bytes: Arc<dyn Bytes> = Arc::new(FileBytes::open(path).map_err(|source| cannot_read(path, source))?);
-    match sniff(&*bytes, &name)? {
+    let bytes = Arc::new(FileBytes::open(path).map_err(|source| cannot_read(path, source))?);
+    open_bytes(bytes, &name, trace)
+}
+
+fn open_bytes(bytes: Arc<FileBytes>, name: &str, trace: &mut Trace) -> Result<Opened, ParseError> {
+    match sniff(&*bytes, name)? {
         Format::Nothing => return Ok(Opened::Nothing),
-        Format::Text => return open_text(&*bytes, &name, trace).map(Opened::Text),
+        Format::Text => return open_text(&*bytes, name, trace).map(Opened::Text),
+        Format::Stream => {
+            let pipe = bytes.again().and_then(|file| Pipe::of_file(file, name));
+            return pipe.map(Opened::Stream).map_err(|source| cannot_read(Path::new(name), source));
+        }
         Format::Native => {}
     }
-    match NativeReader::open(bytes, &name, trace) {
+    match NativeReader::open(bytes, name, trace) {
         Ok(reader) => Ok(Opened::Native(Box::new(reader))),
         Err(error) if error.may_come() => Ok(Opened::Nothing),
         Err(error) => Err(error),

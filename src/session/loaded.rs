@@ -18,6 +18,9 @@ use crate::trace::{ApiId, Bytes, ProcessId, Trace};
 /// Reading is told to stop after so long, and goes on at once.
 const BATCH: Duration = Duration::from_millis(100);
 
+/// Time between two looks at a stream, which is read to its end.
+const PAUSE: Duration = Duration::from_millis(10);
+
 /// Traces as they were when they were read.
 pub struct Loaded {
     engine: Engine,
@@ -38,7 +41,7 @@ pub enum LoadError {
 }
 
 impl Loaded {
-    /// Reads files, and folders of runs with all files in them, as far as they are written.
+    /// Reads files, and folders of runs with all files in them, as far as they are written; streams to their end.
     ///
     /// # Errors
     /// When a path is not there, or nothing in any of them is a trace. Files that cannot be read beside others that
@@ -48,7 +51,10 @@ impl Loaded {
         loop {
             let more = engine.step(Instant::now() + BATCH);
             if !more && engine.feed.opening().is_none() {
-                break;
+                if !engine.feed.streams() {
+                    break;
+                }
+                std::thread::sleep(PAUSE);
             }
         }
         if engine.feed.files() == 0 {

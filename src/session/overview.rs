@@ -207,7 +207,11 @@ pub(crate) fn trouble(process: &Process, alive: bool) -> Option<String> {
         let (calls, size) = (process.discarded, crate::trace::value::size(process.max_bytes));
         format!("{calls} older calls made room for newer ones, the file is capped at {size} (--max-size)")
     });
-    stopped(process, alive).or(gone)
+    let late = (process.missed > 0).then(|| format!("joined late: {} events before that are not here", process.missed));
+    match (late, stopped(process, alive).or(gone)) {
+        (Some(late), Some(other)) => Some(format!("{late}; {other}")),
+        (late, other) => late.or(other),
+    }
 }
 
 /// Why a recording ended before its process, if it did.

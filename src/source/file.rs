@@ -3,6 +3,7 @@
 use crate::trace::Bytes;
 use std::fs::{File, OpenOptions};
 use std::io;
+use std::os::fd::AsRawFd;
 use std::os::unix::fs::{FileExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
@@ -28,6 +29,20 @@ impl FileBytes {
             return Err(io::Error::new(io::ErrorKind::InvalidInput, what));
         }
         Ok(Self { file, path: path.to_owned() })
+    }
+
+    /// A file that is open already; `path` is what it is called.
+    #[must_use]
+    pub fn of(file: File, path: &Path) -> Self {
+        Self { file, path: path.to_owned() }
+    }
+
+    /// The file once more, to be read from its beginning in order.
+    ///
+    /// # Errors
+    /// When it cannot be opened again.
+    pub fn again(&self) -> io::Result<File> {
+        File::open(format!("/proc/self/fd/{}", self.file.as_raw_fd()))
     }
 
     /// The path it was opened by.

@@ -65,6 +65,8 @@ pub struct Process {
     pub paused: bool,
     /// Events that could not be recorded, all threads together.
     pub lost: u64,
+    /// Events that were sent before anybody here listened: of a stream that was joined late. Nobody has lost them.
+    pub missed: u64,
     /// Older events that made room for newer ones before they were read.
     pub discarded: u64,
     /// Cap on the file's bytes, zero for none.

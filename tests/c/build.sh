@@ -79,10 +79,12 @@ shared="-shared -fPIC"
     make_one "$out/fake/libcuda.so.1" libfake.c $shared -Wl,-soname,libcuda.so.1
     wait
 
-    for name in linked rtld_default threads fork errors structs nested die longjmp counter exec spawn nothing part; do
+    for name in linked rtld_default threads fork errors structs nested die longjmp counter exec spawn nothing part onkey; do
         make_one "$out/$name" $name.c $runtime13 $driver -ldl -lpthread
     done
-    make_one "$out/linked_driver" linked_driver.c $driver
+    for name in linked_driver longname; do
+        make_one "$out/$name" $name.c $driver
+    done
     for name in dlopen_local dlopen_global absolute getproc reload dlerror ways weak; do
         make_one "$out/$name" $name.c -ldl
     done

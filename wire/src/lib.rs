@@ -11,6 +11,7 @@ pub mod checksum;
 pub mod chunk;
 pub mod clock;
 pub mod definition;
+pub mod frame;
 pub mod group;
 pub mod header;
 pub mod record;

@@ -126,10 +126,13 @@ macro_rules! trampoline {
             "jae 20f",
             "cmp rbp, [rcx - 64 + {frame}]",
             "jae 20f",
+            // The frame before the desk says that the place is taken, and once more, since a signal handler in between
+            // takes the same place: one that finds a place taken whose frame is of the past would take the call for left.
             "lea r8, [rcx + 64]",
-            "mov fs:[r10 + {open}], r8",
-            "mov [rbp - 72], rcx",
             "mov [rcx + {frame}], rbp",
+            "mov fs:[r10 + {open}], r8",
+            "mov [rcx + {frame}], rbp",
+            "mov [rbp - 72], rcx",
             "mov [rcx + {site}], rax",
             "mov [rcx + 24], rdi",
             "mov [rcx + 32], rsi",

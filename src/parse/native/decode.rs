@@ -209,7 +209,7 @@ impl File {
                 Other::Skip
             }
             KIND_LOST => {
-                piece.lost_records = piece.lost_records.saturating_add(slot[2]);
+                piece.lost_records.push((thread, slot[2]));
                 Other::Skip
             }
             _ => Other::Name(slot[2] as u32),

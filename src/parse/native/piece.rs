@@ -110,10 +110,12 @@ pub struct Piece {
     pub suspect: bool,
     /// Losses by the header.
     pub lost_header: u64,
-    /// Losses by records so far.
-    pub lost_records: u64,
-    /// Losses that the trace knows of already.
+    /// Losses by records that the trace does not know of yet, with their threads. The header counts them too.
+    pub lost_records: Vec<(u32, u64)>,
+    /// Losses by records that the trace knows of already.
     pub lost_told: u64,
+    /// Losses by the header alone that the trace knows of already.
+    pub lost_beyond: u64,
     /// Slots from `buffer_at` on, read but not all decoded.
     pub buffer: Vec<Slot>,
     /// Number of the first slot in `buffer`.
@@ -153,8 +155,9 @@ impl Piece {
             stall: Stall::No,
             suspect: false,
             lost_header: 0,
-            lost_records: 0,
+            lost_records: Vec::new(),
             lost_told: 0,
+            lost_beyond: 0,
             buffer: Vec::new(),
             buffer_at: 0,
             cut: false,

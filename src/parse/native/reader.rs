@@ -43,6 +43,8 @@ pub struct NativeReader {
     name: String,
     pub(super) header: Box<FileHeader>,
     pub(super) gone: bool,
+    /// Up to which ticks the file is complete.
+    complete: u64,
     pub(super) file: File,
     scan: Scan,
     pub(super) pieces: Vec<Piece>,
@@ -85,6 +87,7 @@ impl NativeReader {
             bytes,
             name: name.to_owned(),
             gone: false,
+            complete: u64::MAX,
             file: File::new(id, file, clock, &header.start),
             header,
             scan: Scan::default(),
@@ -129,6 +132,12 @@ impl NativeReader {
         self.gone = gone;
     }
 
+    /// Calls that ended later than these ticks are left for later polls: of what comes in pieces in no order of time,
+    /// only the beginning may be there.
+    pub const fn set_horizon(&mut self, ticks: u64) {
+        self.complete = ticks;
+    }
+
     /// How much has been read, and how much there is, bytes; about.
     #[must_use]
     pub fn share(&self) -> (u64, u64) {
@@ -164,7 +173,7 @@ impl NativeReader {
                 break;
             }
         }
-        self.count_losses(trace);
+        self.count_losses(trace, !more && self.complete == u64::MAX);
         if !more {
             self.show_in_flight(&desks, trace);
             self.check_end(trace);
@@ -214,11 +223,12 @@ impl NativeReader {
     /// Up to which ticks calls may be decoded.
     fn horizon(&self, more: bool) -> u64 {
         let waiting = self.pieces.iter().filter(|piece| !piece.begun && piece.events()).take(NEAR);
-        match waiting.map(|piece| piece.opened.ticks).min() {
+        let horizon = match waiting.map(|piece| piece.opened.ticks).min() {
             Some(ticks) => ticks,
             None if more => self.pieces.last().map_or(0, |piece| piece.opened.ticks),
             None => u64::MAX,
-        }
+        };
+        horizon.min(self.complete)
     }
 
     /// Reads slots `from..upto` of a piece into `into`; fewer if the file ends before.
@@ -407,18 +417,31 @@ impl NativeReader {
         }
     }
 
-    fn count_losses(&mut self, trace: &mut Trace) {
+    /// Losses that records tell of belong to their threads. A chunk's header counts those as well; what it counts
+    /// beyond them belongs to the thread that opened it. `complete`: no record is left that could be decoded now.
+    fn count_losses(&mut self, trace: &mut Trace, complete: bool) {
         let mut all = self.header.lost.saturating_sub(self.lost_told);
         self.lost_told = self.lost_told.max(self.header.lost);
         for piece in &mut self.pieces {
-            let lost = piece.lost_header.max(piece.lost_records);
-            let fresh = lost.saturating_sub(piece.lost_told);
-            if fresh > 0 {
-                piece.lost_told = lost;
-                all = all.saturating_add(fresh);
-                let track = trace.track_of(self.file.process, piece.opener);
+            let mut fresh = Vec::new();
+            for (thread, lost) in std::mem::take(&mut piece.lost_records) {
+                // The header may have told of it before.
+                let known = lost.min(piece.lost_beyond);
+                piece.lost_beyond -= known;
+                piece.lost_told = piece.lost_told.saturating_add(lost);
+                fresh.push((thread, lost - known));
+            }
+            if complete || piece.decoded >= piece.committed {
+                let told = piece.lost_told.saturating_add(piece.lost_beyond);
+                let beyond = piece.lost_header.saturating_sub(told);
+                piece.lost_beyond = piece.lost_beyond.saturating_add(beyond);
+                fresh.push((piece.opener, beyond));
+            }
+            for (thread, lost) in fresh.into_iter().filter(|&(_, lost)| lost > 0) {
+                all = all.saturating_add(lost);
+                let track = trace.track_of(self.file.process, thread);
                 if let Some(track) = trace.tracks.get_mut(track.index()) {
-                    track.lost = track.lost.saturating_add(fresh);
+                    track.lost = track.lost.saturating_add(lost);
                 }
             }
         }

@@ -45,6 +45,9 @@ fn what_ended_a_recording_early_is_said() {
     let trouble = |state, alive| trouble(&Process { state, max_bytes: 1 << 30, ..Process::default() }, alive);
     assert_eq!(trouble(State::Ended, false), None);
     assert_eq!(trouble(State::Recording, true), None);
+    let late = Process { missed: 7, state: State::Killed, ..Process::default() };
+    let text = super::super::overview::trouble(&late, false).unwrap();
+    assert!(text.contains("7 events before") && text.contains("killed"), "{text}");
     assert!(trouble(State::Killed, false).unwrap().contains("killed"));
     assert!(trouble(State::Full, true).unwrap().contains("1 GiB"));
     assert!(trouble(State::Failed(28), true).unwrap().contains("No space left"));

@@ -126,10 +126,13 @@ umtui_thread:
     ldr x10, [x12, #(UMTUI_OPEN_FRAME - UMTUI_OPEN_BYTES)]
     cmp x29, x10
     b.hs 20f
+    // The frame before the desk says that the place is taken, and once more, since a signal handler in between takes the
+    // same place: one that finds a place taken whose frame is of the past would take the call for left.
     add x10, x12, #UMTUI_OPEN_BYTES
-    str x10, [x9, #UMTUI_THREAD_OPEN]
-    str x12, [x29, #(UMTUI_FRAME_OPEN - UMTUI_FRAME_ABOVE)]
     str x29, [x12, #UMTUI_OPEN_FRAME]
+    str x10, [x9, #UMTUI_THREAD_OPEN]
+    str x29, [x12, #UMTUI_OPEN_FRAME]
+    str x12, [x29, #(UMTUI_FRAME_OPEN - UMTUI_FRAME_ABOVE)]
     str x30, [x12, #UMTUI_OPEN_SITE]
     stp x0, x1, [x12, #UMTUI_OPEN_REGISTERS]
     str x2, [x12, #(UMTUI_OPEN_REGISTERS + 16)]

@@ -10,7 +10,7 @@ use std::io;
 use std::sync::{Arc, Mutex};
 use umtui_wire::chunk::{HEADER_BYTES, KIND_EVENTS, STATE_OPEN};
 use umtui_wire::header::{FileHeader, STATE_RECORDING};
-use umtui_wire::record::{FLAG_LONG, Head, KIND_CALL};
+use umtui_wire::record::{FLAG_LONG, Head, KIND_CALL, KIND_LOST};
 
 /// A file whose content is exchanged between polls.
 #[derive(Default)]
@@ -28,6 +28,21 @@ impl Bytes for Growing {
 
 fn word(image: &[u8], at: usize) -> u64 {
     u64::from_le_bytes(image[at..at + 8].try_into().unwrap())
+}
+
+/// Where a chunk's header counts its losses.
+const LOST_AT: usize = std::mem::offset_of!(umtui_wire::chunk::ChunkHeader, lost);
+
+/// Of slots that follow one another, those that begin a record.
+fn records(image: &[u8], slots: impl Iterator<Item = usize>) -> impl Iterator<Item = usize> {
+    let mut next = 0;
+    slots.filter(move |&first| {
+        let begins = first >= next;
+        if begins {
+            next = first + 48 * (1 + usize::from(Head::from_word(word(image, first)).extra));
+        }
+        begins
+    })
 }
 
 /// The file as it was at `moment`: only records that were complete then.
@@ -56,6 +71,11 @@ fn at_moment(full: &[u8], moment: u64, hole: bool) -> Vec<u8> {
                 }
                 slot = next;
             }
+            let later = (slot..slots).map(|slot| at + HEADER_BYTES + slot * 48);
+            let is_lost = |first: &usize| Head::from_word(word(full, *first)).kind == KIND_LOST;
+            let lost: u64 = records(full, later).filter(is_lost).map(|first| word(full, first + 16)).sum();
+            let all = word(full, at + LOST_AT);
+            image[at + LOST_AT..at + LOST_AT + 8].copy_from_slice(&(all - lost).to_le_bytes());
             let bytes = (HEADER_BYTES + slot * 48) as u32;
             image[at + 112..at + 116].copy_from_slice(&bytes.to_le_bytes());
             image[at + HEADER_BYTES + slot * 48..at + header.bytes as usize].fill(0);

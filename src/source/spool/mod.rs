@@ -1,0 +1,233 @@
+//! Frames into files: each file of a stream becomes a private temporary one, which is read like any other.
+//!
+//! Records keep their order within a chunk, chunks their order of arrival; what did not arrive leaves a record of how
+//! many events are lost there. Everything that came in one pass of the sender appears at once, and never while
+//! somebody reads ([`Spooled::hold`]), so that a reader sees what it would have seen in the sender's file.
+
+mod account;
+mod chunks;
+mod definitions;
+mod desks;
+mod file;
+mod place;
+
+use super::FileBytes;
+use crate::trace::Bytes;
+use file::SpoolFile;
+use rustc_hash::{FxHashMap, FxHashSet};
+use std::collections::VecDeque;
+use std::io;
+use std::path::Path;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use umtui_wire::frame::{FrameHeader, KIND_PAGE, PAGE_PARTS, PagePart};
+use umtui_wire::header::{FileHeader, HEADER_BYTES};
+use zerocopy::{FromBytes, FromZeros, IntoBytes};
+
+/// Bytes that are kept of files whose first pages have not come yet: senders repeat them more often than that.
+const KEPT: usize = 32 << 20;
+
+/// How a file of a stream stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Life {
+    /// More may come.
+    Sending,
+    /// It is complete, and its process gone.
+    Gone,
+    /// Its sender stopped following it.
+    Left,
+    /// The stream ended, and nobody said how the file stands.
+    Cut,
+}
+
+/// What a reader must know of a file of a stream beside its bytes.
+#[derive(Debug)]
+pub struct Standing {
+    /// How it stands.
+    pub life: Life,
+    /// Calls that ended up to these ticks are all there.
+    pub horizon: u64,
+    /// Events that were sent before this reader joined.
+    pub missed: u64,
+    /// What went wrong: where, byte of the stream, and why. To be taken out by whoever tells it.
+    pub notes: Vec<(u64, String)>,
+}
+
+/// A file of a stream.
+#[derive(Debug)]
+pub struct Spooled {
+    name: String,
+    bytes: Arc<FileBytes>,
+    standing: Mutex<Standing>,
+}
+
+impl Spooled {
+    /// What it is called: the stream, and the process.
+    #[must_use]
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// Its bytes.
+    #[must_use]
+    pub fn bytes(&self) -> Arc<dyn Bytes> {
+        self.bytes.clone()
+    }
+
+    /// Keeps it as it is while it is read, and tells how it stands.
+    pub fn hold(&self) -> MutexGuard<'_, Standing> {
+        self.standing.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// All files of a stream.
+#[derive(Debug)]
+pub struct Spool {
+    name: String,
+    files: FxHashMap<u64, SpoolFile>,
+    /// Files whose first page is not complete.
+    unknown: FxHashMap<u64, Unknown>,
+    /// Bytes kept of those.
+    kept: usize,
+    /// Files that are complete: what still comes of them is repetition.
+    over: FxHashSet<u64>,
+    fresh: Vec<Arc<Spooled>>,
+    /// What went wrong and can be told of no file.
+    failed: Vec<String>,
+}
+
+/// What has come of a file before its first page.
+#[derive(Debug)]
+struct Unknown {
+    page: Box<FileHeader>,
+    have: [bool; PAGE_PARTS],
+    frames: VecDeque<(FrameHeader, Vec<u8>)>,
+}
+
+impl Spool {
+    /// Of a stream that is called `name`.
+    #[must_use]
+    pub fn new(name: &str) -> Self {
+        Self {
+            name: name.to_owned(),
+            files: FxHashMap::default(),
+            unknown: FxHashMap::default(),
+            kept: 0,
+            over: FxHashSet::default(),
+            fresh: Vec::new(),
+            failed: Vec::new(),
+        }
+    }
+
+    /// Takes a frame that began at byte `at` of the stream.
+    pub fn take(&mut self, header: &FrameHeader, body: &[u8], at: u64) {
+        if self.over.contains(&header.file) {
+            return;
+        }
+        if !self.files.contains_key(&header.file) {
+            match self.introduce(header, body, at) {
+                Ok(true) => {}
+                Ok(false) => return,
+                Err(error) => {
+                    // The others may have more luck; of this one nothing can be kept.
+                    self.failed.push(format!("{}: a process cannot be shown: {error}", self.name));
+                    self.over.insert(header.file);
+                    return;
+                }
+            }
+        }
+        if let Some(file) = self.files.get_mut(&header.file)
+            && file.take(header, body, at)
+        {
+            self.files.remove(&header.file);
+            self.over.insert(header.file);
+        }
+    }
+
+    /// Keeps a frame of a file that is not known yet; whether it is known now.
+    fn introduce(&mut self, header: &FrameHeader, body: &[u8], at: u64) -> io::Result<bool> {
+        let unknown = self.unknown.entry(header.file).or_insert_with(|| Unknown {
+            page: Box::new(FileHeader::new_zeroed()),
+            have: [false; PAGE_PARTS],
+            frames: VecDeque::new(),
+        });
+        if header.kind == KIND_PAGE {
+            unknown.page_part(body);
+            if unknown.have.iter().all(|&have| have) {
+                let Some(unknown) = self.unknown.remove(&header.file) else { return Ok(false) };
+                let (spooled, mut file) = self.create(unknown.page)?;
+                for (header, body) in unknown.frames {
+                    self.kept -= body.len();
+                    // A file that ends before it has begun is not worth a special case.
+                    let _ = file.take(&header, &body, at);
+                }
+                self.fresh.push(spooled);
+                self.files.insert(header.file, file);
+                return Ok(true);
+            }
+        }
+        // Of a page's part only the number counts from here on.
+        let body = if header.kind == KIND_PAGE { &[] } else { body };
+        self.kept += body.len();
+        unknown.frames.push_back((*header, body.to_vec()));
+        while self.kept > KEPT
+            && let Some((_, oldest)) = unknown.frames.pop_front()
+        {
+            self.kept -= oldest.len();
+        }
+        Ok(false)
+    }
+
+    fn create(&self, page: Box<FileHeader>) -> io::Result<(Arc<Spooled>, SpoolFile)> {
+        let host = page.host.split(|&byte| byte == 0).next().unwrap_or_default();
+        let name = format!("{}:{}-{}", self.name, String::from_utf8_lossy(host), page.pid);
+        let out = super::temporary::file()?;
+        let bytes = Arc::new(FileBytes::of(out.try_clone()?, Path::new(&name)));
+        let standing = Standing { life: Life::Sending, horizon: u64::MAX, missed: 0, notes: Vec::new() };
+        let spooled = Arc::new(Spooled { name, bytes, standing: Mutex::new(standing) });
+        let file = SpoolFile::new(out, page, spooled.clone());
+        Ok((spooled, file))
+    }
+
+    /// Files that have begun since the last time.
+    pub fn fresh(&mut self) -> Vec<Arc<Spooled>> {
+        std::mem::take(&mut self.fresh)
+    }
+
+    /// What went wrong since the last time and can be told of no file.
+    pub fn failed(&mut self) -> Vec<String> {
+        std::mem::take(&mut self.failed)
+    }
+
+    /// The stream has ended at byte `at`, and `skipped` bytes of it were no frames. What is left is published; the
+    /// result is what can be told of no file.
+    pub fn end(&mut self, at: u64, skipped: u64) -> Vec<String> {
+        for file in self.files.values_mut() {
+            file.cut(at);
+        }
+        let mut told = std::mem::take(&mut self.failed);
+        if skipped > 0 {
+            told.push(format!("{}: {skipped} bytes of the stream were no frames and were passed over", self.name));
+        }
+        if !self.unknown.is_empty() {
+            let (name, unknown) = (&self.name, self.unknown.len());
+            told.push(format!("{name}: the first page of {unknown} processes never came, they cannot be shown"));
+        }
+        told
+    }
+}
+
+impl Unknown {
+    fn page_part(&mut self, body: &[u8]) {
+        let Ok((part, bytes)) = PagePart::read_from_prefix(body) else { return };
+        let (at, length) = (part.at as usize, HEADER_BYTES / PAGE_PARTS);
+        if bytes.len() != length || !at.is_multiple_of(length) {
+            return;
+        }
+        if let (Some(place), Some(have)) =
+            (self.page.as_mut_bytes().get_mut(at..at + length), self.have.get_mut(at / length))
+        {
+            place.copy_from_slice(bytes);
+            *have = true;
+        }
+    }
+}
