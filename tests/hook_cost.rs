@@ -78,3 +78,30 @@ fn a_recorded_call_and_an_unrecorded_one_stay_cheap() {
         assert!(disabled <= DISABLED, "{kind}: the disabled hook adds {disabled:.1}");
     }
 }
+
+/// Processor time of one call, ps: what scale.c says.
+fn call_time(programs: &Path, threads: u32, recording: &Path) -> f64 {
+    let program = common::faked(programs, "scale", &[&threads.to_string(), "300000"]);
+    let mut command = common::hooked(recording, &program);
+    command.env("UMTUI_TICKS_PER_SECOND", "2000000000");
+    let output = run(command);
+    assert!(output.status.success(), "{output:?}");
+    String::from_utf8_lossy(&output.stdout).trim().parse().unwrap()
+}
+
+#[test]
+fn two_threads_record_as_fast_as_one() {
+    let Some(programs) = programs() else { return };
+    // In turn, since the machine is busier at one time than at another; processor time, since it may have one processor.
+    let mut speedups: Vec<f64> = (0..7)
+        .map(|_| {
+            let folder = tempfile::tempdir().unwrap();
+            let [one, two] =
+                [1, 2].map(|threads| call_time(programs, threads, &folder.path().join(threads.to_string())));
+            2.0 * one / two
+        })
+        .collect();
+    speedups.sort_by(f64::total_cmp);
+    println!("two threads record {speedups:.2?} times as many calls as one");
+    assert!(speedups[3] > 1.7, "{speedups:.2?}");
+}

@@ -1,5 +1,5 @@
-//! Calls where the program, or the hook, has been interrupted in the midst of something: by signal handlers that call or
-//! jump, by exceptions, by an allocator that calls, by the end of a thread.
+//! Calls where the program, or the hook, is in the midst of something: signal handlers that call or jump, exceptions, an
+//! allocator that calls, threads that begin together or end.
 #![cfg(all(target_os = "linux", target_arch = "x86_64"))]
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "tests")]
 
@@ -25,6 +25,19 @@ fn a_handlers_first_call_may_interrupt_the_allocator_and_the_loader() {
         let report = report(&[folder.path()]);
         assert_eq!((calls(&report, "cuDriverGetVersion"), lost(&report)), (children as u64, 0), "{mode}");
     }
+}
+
+#[test]
+fn threads_may_make_the_first_calls_together() {
+    let Some(programs) = programs() else { return };
+    let folder = tempfile::tempdir().unwrap();
+    let children = 150;
+    let command = faked(programs, "together", &[&children.to_string()]);
+    let (status, stdout, stderr) = outcome(&run(hooked(folder.path(), &command)));
+    assert_eq!((status, stdout), (0, format!("{children} of {children} ended\n")), "{stderr}");
+    let report = report(&[folder.path()]);
+    assert_eq!((layer(&report, "driver"), lost(&report)), (children * 8 * 80, 0));
+    assert_eq!(calls(&report, "cuEventQuery"), children * 8 * 20);
 }
 
 #[test]

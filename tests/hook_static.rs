@@ -11,7 +11,7 @@ use std::collections::BTreeSet;
 use umtui_wire::table::{self, FUNCTIONS, Layer};
 
 /// What it may ask of other libraries: all of it in every glibc since 2.17, none of it allocates or locks.
-const ASKED: [&str; 11] = [
+const ASKED: [&str; 12] = [
     "__errno_location",
     "bcmp",
     "clock_gettime",
@@ -20,6 +20,7 @@ const ASKED: [&str; 11] = [
     "getauxval",
     "memcmp",
     "memcpy",
+    "memmove",
     "memset",
     "sigaction",
     "strlen",

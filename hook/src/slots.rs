@@ -234,9 +234,14 @@ static POOL_LOCK: crate::sys::TryLock = crate::sys::TryLock::new();
 /// Open-addressing index of the pool: slot number + 1 by real function and api.
 static INDEX: [AtomicU32; 16384] = [const { AtomicU32::new(0) }; 16384];
 
-/// Sets an exported name's slot, or changes it when the library that provides it has changed.
+/// Sets an exported name's slot, or changes it when the library that provides it has changed. Never back to zero: another
+/// thread may be about to call it.
 pub fn set_exported(slot: &Slot, real: usize, api: u16) {
-    slot.real.store(0, Ordering::Release);
+    // Threads make their first call together; one that cannot wait for the other does the same once more.
+    let _held = POOL_LOCK.try_for_a_while();
+    if slot.real.load(Ordering::Acquire) == real {
+        return;
+    }
     slot.describe(api);
     slot.described.store(0, Ordering::Release);
     slot.real.store(real, Ordering::Release);
