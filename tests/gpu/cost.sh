@@ -1,6 +1,7 @@
 #!/bin/bash
 # What recording costs on a GPU machine, beside CUPTI, all in one run (about 5 minutes):
-#   one cudaGetDevice, untraced, under the hook, and with an empty pair of CUPTI callbacks; by static and by shared cudart
+#   one cudaGetDevice, untraced, under the hook, and with an empty pair of CUPTI callbacks; by static cudart, where both see
+#   one call, and by shared cudart, where both see the driver's call inside it as well
 #   one PyTorch training step that waits for the GPU, and one that is bound by launching, untraced and under the hook
 # Each way is a process of its own, in turn over the rounds; medians count.
 #
@@ -68,7 +69,7 @@ if command -v nvcc >/dev/null; then
         for round in $(seq "$rounds"); do
             keep "$file" "$round" untraced "$(number ns "$work/cost_$kind" "$calls")"
             keep "$file" "$round" hook "$(hooked ns "$work/cost_$kind" "$calls")"
-            keep "$file" "$round" cupti "$(COST_CUPTI=1 number ns "$work/cost_$kind" "$calls")"
+            keep "$file" "$round" cupti "$(COST_CUPTI=$([ $kind = shared ] && echo driver || echo runtime) number ns "$work/cost_$kind" "$calls")"
         done
         echo "$kind cudart:"
         python3 "$here/cost_summary.py" call "$file" || fail "call, $kind cudart"
