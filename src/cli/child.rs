@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use crate::launch::{self, Program, RunFolder};
+use crate::launch::{self, Capture, Program, RunFolder};
 use crate::session::handle::Child;
 use crate::session::{ChildControl, Output};
 
@@ -15,11 +15,12 @@ pub struct Started {
 }
 
 impl Started {
-    /// A program that was started with its output in the run's folder.
+    /// A program that was started with its output in the run's folder, and of which this part is to be recorded.
     #[must_use]
-    pub fn new(program: Program, folder: &RunFolder, name: &Path) -> Self {
+    pub fn new(program: Program, folder: &RunFolder, name: &Path, capture: &Capture) -> Self {
         let output = Output { stdout: folder.stdout(), stderr: Some(folder.stderr()) };
-        Self { program, output, why_silent: launch::why_silent(name), detached: false }
+        let why_silent = launch::why_silent(name).or_else(|| capture.awaits());
+        Self { program, output, why_silent, detached: false }
     }
 }
 

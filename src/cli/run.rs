@@ -42,7 +42,7 @@ pub(super) fn explore(
     let streams = Streams::Files { stdout: folder.stdout(), stderr: folder.stderr(), stdin };
     let program = Program::start(command, &environment, extra, &streams)?;
     let pid = program.pid();
-    let child = Started::new(program, folder, Path::new(launch::program_name(command)));
+    let child = Started::new(program, folder, Path::new(launch::program_name(command)), &recording.extent.capture);
     let (answers, received) = mpsc::channel();
     let session = Session::open(
         &[folder.path().to_owned()],

@@ -22,6 +22,21 @@ pub enum Capture {
     Signal(i32),
 }
 
+impl Capture {
+    /// What recording waits for, in words.
+    #[must_use]
+    pub fn awaits(&self) -> Option<String> {
+        match self {
+            Self::All => None,
+            Self::Profiler => Some("recording begins with cudaProfilerStart (--capture profiler)".to_owned()),
+            Self::Range(range) => Some(format!("recording begins with an NVTX range {range} (--capture nvtx)")),
+            Self::Signal(number) => {
+                Some(format!("recording begins with signal {number}: kill -{number} PID (--capture signal)"))
+            }
+        }
+    }
+}
+
 /// What can be chosen for a recording.
 #[derive(Clone, Debug)]
 pub struct RunOptions {
@@ -135,6 +150,14 @@ fn join(hook: &Path, preload: Option<&OsStr>) -> OsString {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_recording_waits_for_is_said() {
+        assert_eq!(Capture::All.awaits(), None);
+        assert!(Capture::Profiler.awaits().unwrap().contains("cudaProfilerStart"));
+        assert!(Capture::Range("step@lib".to_owned()).awaits().unwrap().contains("step@lib"));
+        assert!(Capture::Signal(12).awaits().unwrap().contains("kill -12"));
+    }
 
     #[test]
     fn the_hook_comes_first_but_after_sanitizers() {
