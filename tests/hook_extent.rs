@@ -134,7 +134,9 @@ fn calls_without_arguments_say_so() {
 fn wrong_options_are_explained_in_one_line() {
     for (options, expected) in [
         (["--capture", "sometimes"], "nvtx:RANGE"),
+        (["--capture", "nvtx:@domain"], "nvtx:RANGE"),
         (["--capture", "signal:KILL"], "USR1"),
+        (["--drain", "soon"], "a number of seconds"),
         (["--only", "memories"], "memory, launch"),
         (["--max-size", "100K"], "at least 1M"),
     ] {

@@ -28,7 +28,7 @@ pub fn run(arguments: &Env) -> anyhow::Result<u8> {
     let mut out = Vec::new();
     for (name, value) in environment.variables(|_| None) {
         let quoted = quote(value.as_bytes());
-        let (before, after) = match &*name {
+        let (before, after) = match name {
             // What is preloaded there already stays.
             "LD_PRELOAD" => ("", "${LD_PRELOAD:+:$LD_PRELOAD}"),
             "ASAN_OPTIONS" => ("${ASAN_OPTIONS:+$ASAN_OPTIONS:}", ""),

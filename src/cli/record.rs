@@ -108,6 +108,10 @@ pub(super) fn supervise(
 
 /// Looks up call-site names while the program's files are as they were, and says where the recording is.
 pub(super) fn finish(folder: &RunFolder) {
+    if !folder.path().is_dir() {
+        eprintln!("umtui: {} was moved or removed while it was recorded into", folder.path().display());
+        return;
+    }
     match super::symbolize::write(folder.path()) {
         Ok(true) => {}
         Ok(false) => {

@@ -55,7 +55,7 @@ fn arguments_of_other_calls_are_never_shown() {
     let told = |text: &str, result: &str, start| (text.to_owned(), result.to_owned(), start);
     assert_eq!(row(3), told("number=3", "cudaErrorInvalidValue", 30));
     overwrite_first(&path);
-    assert_eq!(row(3), told("(no longer in the file)", "", 30));
+    assert_eq!(row(3), told("no longer in the file", "", 30));
     assert_eq!(row(1500), told("number=1500", "", 15_000));
     assert_eq!(row(2999), told("number=2999", "cudaErrorInvalidValue", 29_990));
 }
