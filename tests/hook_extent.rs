@@ -68,6 +68,8 @@ fn what_never_starts_leaves_no_file() {
         let output = run(record(folder.path(), &["--capture", capture], &program(programs, "part", &[how])));
         assert_eq!(outcome(&output).0, 0, "{capture}");
         assert!(files(folder.path(), "umt").is_empty(), "{capture}");
+        let told = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert!(told.contains("no CUDA call was seen while --capture was on"), "{told}");
     }
 }
 

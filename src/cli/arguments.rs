@@ -101,6 +101,27 @@ impl Extent {
     }
 }
 
+impl Extent {
+    /// What was not there when nothing is recorded.
+    #[must_use]
+    pub fn unseen(&self) -> &'static str {
+        match (&self.capture, self.only.is_empty()) {
+            (Capture::All, true) => "no CUDA call was seen",
+            (Capture::All, false) => "no CUDA call of the groups in --only was seen",
+            _ => "no CUDA call was seen while --capture was on",
+        }
+    }
+
+    /// What to do about that.
+    #[must_use]
+    pub fn advice(&self) -> &'static str {
+        match (&self.capture, self.only.is_empty()) {
+            (Capture::All, true) => "`umtui doctor` says what may be in the way",
+            _ => "leave that option out to see which calls there are",
+        }
+    }
+}
+
 /// Options of every screen.
 #[derive(Args, Clone, Debug, Default)]
 pub struct Screen {
