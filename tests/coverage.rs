@@ -169,6 +169,7 @@ fn what_is_no_cuda_library_is_refused_in_one_line() {
     let cases = [
         (path("absent"), "cannot be read"),
         (path("text"), "is no 64-bit"),
+        ("/dev/zero".to_owned(), "not a regular file"),
         (path("cut"), "has no readable dynamic symbol table"),
         (folder.path().to_str().unwrap().to_owned(), "cannot be read"),
         (format!("{GUEST}/libumtui_hook.so"), ""),

@@ -68,6 +68,8 @@ fn what_never_starts_leaves_no_file() {
         let output = run(record(folder.path(), &["--capture", capture], &program(programs, "part", &[how])));
         assert_eq!(outcome(&output).0, 0, "{capture}");
         assert!(files(folder.path(), "umt").is_empty(), "{capture}");
+        let told = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert!(told.contains("no CUDA call was seen while --capture was on"), "{told}");
     }
 }
 
@@ -134,7 +136,9 @@ fn calls_without_arguments_say_so() {
 fn wrong_options_are_explained_in_one_line() {
     for (options, expected) in [
         (["--capture", "sometimes"], "nvtx:RANGE"),
+        (["--capture", "nvtx:@domain"], "nvtx:RANGE"),
         (["--capture", "signal:KILL"], "USR1"),
+        (["--drain", "soon"], "a number of seconds"),
         (["--only", "memories"], "memory, launch"),
         (["--max-size", "100K"], "at least 1M"),
     ] {

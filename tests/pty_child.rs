@@ -151,8 +151,9 @@ fn ctrl_c_goes_to_the_program_and_the_second_time_ends_both() {
     terminal.keys("\x03");
     terminal.exits_with(Exit::Status(128 + libc::SIGTERM));
     // Without a program it just leaves.
+    // Where nothing was recorded, a process is waited for.
     let mut terminal = Launch::umtui(["open", run.path().to_str().unwrap()]).start();
-    terminal.wait_for(&["ENDED"]);
+    terminal.wait_for(&["WAITING"]);
     terminal.keys("\x03");
     terminal.exits_with(Exit::Status(0));
 }

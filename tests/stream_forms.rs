@@ -190,3 +190,19 @@ fn what_cannot_be_piped_says_so_in_one_line() {
         assert!(said.lines().count() == 1 && said.contains(why), "{arguments:?}: {said}");
     }
 }
+
+/// Nobody comes to read what is complete: that ends after a while, too.
+#[test]
+fn a_complete_recording_waits_for_a_reader_no_longer_than_it_was_told_to() {
+    if programs().is_none() {
+        return;
+    }
+    let runs = tempfile::tempdir().unwrap();
+    let at = runs.path().join("rec");
+    assert!(demo(&["-o", at.to_str().unwrap()], &["stress", "--calls", "50"]).output().unwrap().status.success());
+    let fifo = Fifo::new(runs.path(), "fifo");
+    let output = Command::new(UMTUI).arg("stream").arg(&at).arg("-o").arg(fifo.path()).args(["--drain", "0"]).output();
+    let output = output.unwrap();
+    assert_eq!(status(&output), 0, "{}", told(&output));
+    assert!(told(&output).contains("were recorded and read by nobody"), "{}", told(&output));
+}

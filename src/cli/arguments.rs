@@ -66,7 +66,7 @@ pub struct Recording {
 #[derive(Args, Clone, Debug)]
 pub struct Draining {
     /// After the program's end wait so long for a reader that takes nothing, or for one to come
-    #[arg(long, value_name = "SECONDS", default_value = "5")]
+    #[arg(long, value_name = "SECONDS", default_value = "5", value_parser = seconds)]
     pub drain: u32,
 }
 
@@ -97,6 +97,27 @@ impl Extent {
             capture: self.capture.clone(),
             arguments: !self.no_args,
             only: self.only.clone(),
+        }
+    }
+}
+
+impl Extent {
+    /// What was not there when nothing is recorded.
+    #[must_use]
+    pub fn unseen(&self) -> &'static str {
+        match (&self.capture, self.only.is_empty()) {
+            (Capture::All, true) => "no CUDA call was seen",
+            (Capture::All, false) => "no CUDA call of the groups in --only was seen",
+            _ => "no CUDA call was seen while --capture was on",
+        }
+    }
+
+    /// What to do about that.
+    #[must_use]
+    pub fn advice(&self) -> &'static str {
+        match (&self.capture, self.only.is_empty()) {
+            (Capture::All, true) => "`umtui doctor` says what may be in the way",
+            _ => "leave that option out to see which calls there are",
         }
     }
 }
@@ -298,7 +319,9 @@ fn capture(text: &str) -> Result<Capture, String> {
     match text.split_once(':') {
         None if text == "all" => Ok(Capture::All),
         None if text == "profiler" => Ok(Capture::Profiler),
-        Some(("nvtx", range)) if !range.is_empty() && range.len() < 200 => Ok(Capture::Range(range.to_owned())),
+        Some(("nvtx", range)) if !range.is_empty() && !range.starts_with('@') && range.len() < 200 => {
+            Ok(Capture::Range(range.to_owned()))
+        }
         Some(("signal", name)) => signal(name).map(Capture::Signal),
         _ => Err("all, profiler, nvtx:RANGE[@DOMAIN] or signal:NAME, such as signal:USR2".to_owned()),
     }
@@ -314,6 +337,11 @@ fn signal(name: &str) -> Result<i32, String> {
     // Real-time signals have no fixed names.
     let real_time = number.filter(|number| (34..=64).contains(number));
     found.map(|&(_, value)| value).or(real_time).ok_or_else(|| "USR1, USR2, HUP, URG, WINCH or 34 to 64".to_owned())
+}
+
+/// Seconds to wait.
+fn seconds(text: &str) -> Result<u32, String> {
+    text.parse().map_err(|_| "a number of seconds, such as 5".to_owned())
 }
 
 /// A group of functions.

@@ -76,7 +76,7 @@ pub fn run(arguments: &Demo) -> anyhow::Result<u8> {
         return run::explore(&folder, &arguments.recording, &arguments.screen, &command, &extra, false);
     }
     let status = record::run_in(&folder, &arguments.recording, &command, &extra, &Streams::StdoutToStderr)?;
-    record::finish(&folder);
+    record::finish(&folder, &arguments.recording);
     if status == 0 || arguments.format == ReportFormat::Text {
         report::run(&Report { paths: vec![folder.path().to_owned()], format: arguments.format })?;
     }

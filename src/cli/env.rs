@@ -1,5 +1,6 @@
 //! `umtui env`: the variables for programs that somebody else starts.
 
+use std::io::Write as _;
 use std::os::unix::ffi::OsStrExt as _;
 
 use anyhow::Context as _;
@@ -23,24 +24,34 @@ pub fn run(arguments: &Env) -> anyhow::Result<u8> {
     std::fs::create_dir_all(path).with_context(|| format!("{} cannot be made", path.display()))?;
     let path = std::fs::canonicalize(path).with_context(|| format!("{} cannot be read", path.display()))?;
     let environment = Environment::new(&launch::hook()?, &path, &arguments.extent.options(MAX_BYTES))?;
+    // Names need not be text, so bytes are written.
+    let mut out = Vec::new();
     for (name, value) in environment.variables(|_| None) {
         let quoted = quote(value.as_bytes());
-        if name == "LD_PRELOAD" {
+        let (before, after) = match name {
             // What is preloaded there already stays.
-            println!("export LD_PRELOAD={quoted}${{LD_PRELOAD:+:$LD_PRELOAD}}");
-        } else if name == "ASAN_OPTIONS" {
-            println!("export ASAN_OPTIONS=${{ASAN_OPTIONS:+$ASAN_OPTIONS:}}{quoted}");
-        } else if name != "UMTUI_TICKS_PER_SECOND" {
+            "LD_PRELOAD" => ("", "${LD_PRELOAD:+:$LD_PRELOAD}"),
+            "ASAN_OPTIONS" => ("${ASAN_OPTIONS:+$ASAN_OPTIONS:}", ""),
             // The rate is this machine's; the job may run on another.
-            println!("export {name}={quoted}");
-        }
+            "UMTUI_TICKS_PER_SECOND" => continue,
+            _ => ("", ""),
+        };
+        out.extend_from_slice(format!("export {name}={before}").as_bytes());
+        out.extend_from_slice(&quoted);
+        out.extend_from_slice(after.as_bytes());
+        out.push(b'\n');
     }
+    std::io::stdout().write_all(&out).context("stdout cannot be written")?;
     Ok(0)
 }
 
 /// Single quotes, as every shell understands them.
-fn quote(bytes: &[u8]) -> String {
-    format!("'{}'", String::from_utf8_lossy(bytes).replace('\'', "'\\''"))
+fn quote(bytes: &[u8]) -> Vec<u8> {
+    let escaped = bytes.iter().flat_map(|byte| match byte {
+        b'\'' => b"'\\''".as_slice(),
+        other => std::slice::from_ref(other),
+    });
+    b"'".iter().chain(escaped).chain(b"'").copied().collect()
 }
 
 #[cfg(test)]
@@ -49,7 +60,7 @@ mod tests {
 
     #[test]
     fn quotes_survive() {
-        assert_eq!(quote(b"/a b"), "'/a b'");
-        assert_eq!(quote(b"it's"), "'it'\\''s'");
+        assert_eq!(quote(b"/a b"), b"'/a b'");
+        assert_eq!(quote(b"it's \xff"), b"'it'\\''s \xff'");
     }
 }

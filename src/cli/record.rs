@@ -26,7 +26,7 @@ pub fn run(arguments: &Record) -> anyhow::Result<u8> {
     }
     let folder = folder(&arguments.recording, launch::program_name(&arguments.command).as_ref())?;
     let status = run_in(&folder, &arguments.recording, &arguments.command, &[], &Streams::Inherited)?;
-    finish(&folder);
+    finish(&folder, &arguments.recording);
     Ok(status)
 }
 
@@ -107,11 +107,15 @@ pub(super) fn supervise(
 }
 
 /// Looks up call-site names while the program's files are as they were, and says where the recording is.
-pub(super) fn finish(folder: &RunFolder) {
+pub(super) fn finish(folder: &RunFolder, recording: &Recording) {
+    if !folder.path().is_dir() {
+        eprintln!("umtui: {} was moved or removed while it was recorded into", folder.path().display());
+        return;
+    }
     match super::symbolize::write(folder.path()) {
         Ok(true) => {}
         Ok(false) => {
-            eprintln!("umtui: no CUDA call was seen, nothing is recorded; `umtui doctor` says what may be in the way");
+            eprintln!("umtui: {}, nothing is recorded; {}", recording.extent.unseen(), recording.extent.advice());
             return;
         }
         Err(error) => eprintln!("umtui: call sites keep their addresses: {error:#}"),

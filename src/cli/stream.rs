@@ -53,7 +53,7 @@ pub fn run(arguments: &Stream) -> anyhow::Result<u8> {
     let summary = forward::run(std::slice::from_ref(path), false, true, output, &control);
     handle.close();
     let _ = listener.join();
-    tell(summary?);
+    tell(summary?, None);
     Ok(0)
 }
 
@@ -87,7 +87,7 @@ pub(super) fn record(
     }
     let status = status?;
     if let Some(summary) = summary {
-        tell(summary?);
+        tell(summary?, Some(recording));
     }
     Ok(status)
 }
@@ -102,9 +102,13 @@ fn drain(seconds: u32) -> Duration {
     Duration::from_secs(u64::from(seconds))
 }
 
-fn tell(summary: Summary) {
+fn tell(summary: Summary, recording: Option<&Recording>) {
     if summary.processes == 0 {
-        eprintln!("umtui: no CUDA call was seen, nothing was sent; `umtui doctor` says what may be in the way");
+        let (unseen, advice) = recording
+            .map_or(("no CUDA call was seen", "`umtui doctor` says what may be in the way"), |recording| {
+                (recording.extent.unseen(), recording.extent.advice())
+            });
+        eprintln!("umtui: {unseen}, nothing was sent; {advice}");
     }
     if summary.unread > 0 {
         eprintln!("umtui: {} events were recorded and read by nobody", summary.unread);

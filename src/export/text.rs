@@ -9,10 +9,13 @@ use std::collections::{BinaryHeap, HashMap, HashSet, VecDeque};
 use std::io::{self, Write};
 use std::sync::Arc;
 
+/// Status of a call that failed, of which no more is known: `cudaErrorUnknown`, `CUDA_ERROR_UNKNOWN`.
+const UNKNOWN: u32 = 999;
+
 /// Writes the trace; `files` are those of [`Trace::files`], where the raw records lie.
 ///
 /// # Errors
-/// When writing fails, or a file no longer holds a record.
+/// When writing fails, or a file cannot be read.
 pub fn write(trace: &Trace, files: &[Arc<dyn Bytes>], out: &mut dyn Write) -> io::Result<()> {
     let labels = Labels::new(trace);
     let start = trace.start_ns();
@@ -28,13 +31,17 @@ pub fn write(trace: &Trace, files: &[Arc<dyn Bytes>], out: &mut dyn Write) -> io
     for (index, thread) in threads.iter_mut().enumerate() {
         heap.extend(thread.next_start().map(|time| Reverse((time, index))));
     }
-    let mut writer = Lines { trace, labels: &labels, files, start, out };
+    let mut writer = Lines { trace, labels: &labels, files, start, gone: 0, out };
     while let Some(Reverse((_, index))) = heap.pop() {
         let Some(thread) = threads.get_mut(index) else { continue };
         if let Some(step) = thread.next() {
             writer.step(thread.track, &step)?;
         }
         heap.extend(thread.next_start().map(|time| Reverse((time, index))));
+    }
+    if writer.gone > 0 {
+        let gone = writer.gone;
+        writeln!(out, "# {gone} calls have no arguments here: their records are no longer in the file")?;
     }
     Ok(())
 }
@@ -256,6 +263,8 @@ struct Lines<'a> {
     labels: &'a Labels,
     files: &'a [Arc<dyn Bytes>],
     start: u64,
+    /// Calls whose records were gone.
+    gone: u64,
     out: &'a mut dyn Write,
 }
 
@@ -292,11 +301,18 @@ impl Lines<'_> {
         let (Some(call), Some(location)) = (track.call(row), track.location(row)) else { return Ok(()) };
         let file =
             self.files.get(location.file as usize).ok_or_else(|| io::Error::other("the trace's file is not open"))?;
-        let raw = RawCall::read(&**file, location)?;
+        let raw = match RawCall::read(&**file, location) {
+            // Under a cap newer calls take the places of older ones while this is written.
+            Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => None,
+            other => Some(other?),
+        };
+        self.gone += u64::from(raw.is_none());
         let Some(api) = self.trace.api(call.api) else { return Ok(()) };
         self.head(track, call.start_ns, call.api)?;
-        write!(self.out, "({}) = ", raw.text(self.trace, track.process, api, Style::Exact))?;
-        let status = raw.status();
+        let arguments = raw.as_ref().map(|raw| raw.text(self.trace, track.process, api, Style::Exact));
+        write!(self.out, "({}) = ", arguments.unwrap_or_default())?;
+        let unknown = if call.flags.failed() { UNKNOWN } else { 0 };
+        let status = raw.as_ref().map_or(unknown, RawCall::status);
         write!(self.out, "{status}")?;
         let named = !call.flags.has(CallFlags::NOT_STATUS) && status != 0;
         if let Some(name) = results::name(api.layer, status).filter(|_| named) {
@@ -309,11 +325,13 @@ impl Lines<'_> {
             (CallFlags::NO_ARGUMENTS, "no-arguments"),
             (CallFlags::NOT_STATUS, "value"),
         ] {
-            if call.flags.has(flag) {
+            let gone = raw.is_none() && flag == CallFlags::NO_ARGUMENTS;
+            if call.flags.has(flag) || gone {
                 write!(self.out, " {word}")?;
             }
         }
-        self.site(call.site, raw.address())
+        let address = raw.as_ref().map_or_else(|| self.address(track.process, call.site), RawCall::address);
+        self.site(call.site, address)
     }
 
     fn open(&mut self, track: &Track, call: &OpenCall) -> io::Result<()> {
@@ -428,6 +446,30 @@ mod tests {
         let text = String::from_utf8(text).unwrap();
         let line = text.lines().find(|line| line.contains(" cudaFree(ptr=0x") && line.contains("> d0 @ 0x7f")).unwrap();
         assert!(line.contains(" 4121/4121 ") && line.contains(") = "), "{line}");
+    }
+
+    #[test]
+    fn calls_whose_records_are_gone_are_written_without_arguments() {
+        use crate::session::tests::reused::{overwrite_first, write_capped};
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("a.umt");
+        write_capped(&path);
+        let loaded = crate::session::Loaded::load_all(std::slice::from_ref(&path)).unwrap();
+        overwrite_first(&path);
+        let mut text = Vec::new();
+        write(loaded.trace(), &loaded.bytes(), &mut text).unwrap();
+        let text = String::from_utf8(text).unwrap();
+        let gone = text.lines().filter(|line| line.contains(" cudaFree() = ")).count();
+        assert!(gone > 1000 && gone < 1500, "{gone}");
+        assert!(
+            text.ends_with(&format!(
+                "# {gone} calls have no arguments here: their records are no longer in the file\n"
+            ))
+        );
+        let failed = text.lines().find(|line| line.starts_with("0.000000030 ")).unwrap();
+        assert!(failed.contains(" cudaFree() = 999 cudaErrorUnknown <5> d0 no-arguments @"), "{failed}");
+        let (again, _) = read(import(&text.as_bytes(), "t").unwrap().files);
+        assert_eq!((again.events(), again.damage.len()), (3000, 0));
     }
 
     #[test]

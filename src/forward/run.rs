@@ -108,6 +108,7 @@ pub fn run(
         repeat: Repeat::default(),
         quiet: 0,
         waiting: now,
+        complete: None,
     };
     while run.step() {}
     Ok(run.finish())
@@ -126,6 +127,8 @@ struct Run<'a> {
     quiet: u32,
     /// Since when there is no reader.
     waiting: Instant,
+    /// Since when all that was to be followed is complete, where that ends it.
+    complete: Option<Instant>,
 }
 
 impl Run<'_> {
@@ -137,9 +140,11 @@ impl Run<'_> {
             return false;
         }
         self.follower.look(ended.is_some());
+        let complete = self.until_ended && self.follower.seen() > 0 && !self.follower.waits();
+        self.complete = complete.then(|| self.complete.unwrap_or(begun));
         if !self.output.connected() {
             self.follower.forget_reader();
-            let since = ended.map(|ended| ended.max(self.waiting));
+            let since = ended.or(self.complete).map(|ended| ended.max(self.waiting));
             if since.is_some_and(|since| since.elapsed() > self.control.drain())
                 || self.until_ended && self.output.is_over()
             {
@@ -155,7 +160,7 @@ impl Run<'_> {
                 if passed.moved {
                     self.moved = Instant::now();
                 }
-                let over = ended.is_some() || self.until_ended && self.follower.seen() > 0 && !self.follower.waits();
+                let over = ended.is_some() || complete;
                 let still = over && !passed.moved && !passed.more;
                 self.quiet = if still { self.quiet + 1 } else { 0 };
                 if self.quiet > 1 {

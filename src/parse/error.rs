@@ -6,14 +6,14 @@ use std::io;
 #[derive(Debug, thiserror::Error)]
 pub enum ParseError {
     /// The operating system would not give the bytes.
-    #[error("{file}: cannot read at byte {offset}: {source}")]
+    #[error("{file}: cannot read{}: {cause}", at(*offset))]
     Io {
         /// File name.
         file: String,
         /// Byte offset.
         offset: u64,
         /// The system's answer.
-        source: io::Error,
+        cause: io::Error,
     },
     /// The file is not of the expected format.
     #[error("{file}: {what}")]
@@ -41,6 +41,10 @@ pub enum ParseError {
         /// Its length.
         bytes: u64,
     },
+}
+
+fn at(offset: u64) -> String {
+    if offset == 0 { String::new() } else { format!(" at byte {offset}") }
 }
 
 impl ParseError {

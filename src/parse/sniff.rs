@@ -27,7 +27,7 @@ pub const TEXT_MARK: &str = "# umtui trace 1";
 /// When it cannot be read, or is nothing that umtui reads; the error names what was seen.
 pub fn sniff(bytes: &dyn Bytes, file: &str) -> Result<Format, ParseError> {
     let mut first = [0; 512];
-    let io = |source| ParseError::Io { file: file.to_owned(), offset: 0, source };
+    let io = |source| ParseError::Io { file: file.to_owned(), offset: 0, cause: source };
     let count = bytes.read_at(0, &mut first).map_err(io)?;
     let first = first.get(..count).unwrap_or(&[]);
     if first.iter().take(MAGIC.len()).all(|&byte| byte == 0) || (count < MAGIC.len() && MAGIC.starts_with(first)) {

@@ -108,11 +108,12 @@ impl Engine {
         let child_runs = matches!(self.child_state, Some(Child::Running { .. }));
         self.phase = match opening {
             // What a live session has to catch up on at its start is not worth a word.
-            Some((read, all)) if !matches!(self.phase, Phase::Live | Phase::Ended) => {
+            Some((read, all)) if !matches!(self.phase, Phase::Waiting | Phase::Live | Phase::Ended) => {
                 let share = u128::from(read.min(all)) * 1000 / u128::from(all.max(1));
                 Phase::Opening(u16::try_from(share).unwrap_or(1000))
             }
             _ if child_runs || self.feed.live() || opening.is_some() => Phase::Live,
+            _ if self.child_state.is_none() && self.feed.files() == 0 && self.feed.may_grow() => Phase::Waiting,
             _ => Phase::Ended,
         };
         if self.phase == Phase::Live {

@@ -52,7 +52,8 @@ fn ended(
     let api = trace.api(call.api)?;
     let (arguments, result) = match read(files, track, row) {
         Some(raw) => (raw.text(trace, track.process, api, Style::Short), raw.result(api)),
-        None => ("(the record can no longer be read)".to_owned(), String::new()),
+        None if api.signature.arguments.is_empty() => Default::default(),
+        None => ("no longer in the file".to_owned(), String::new()),
     };
     Some(EventRow {
         duration_ns: (!call.flags.entry_only()).then_some(call.duration_ns),

@@ -162,6 +162,11 @@ impl Feed {
                     },
                     Arrived::Whole(bytes) => match open_bytes(bytes, pipe.name(), trace) {
                         Ok(Opened::Nothing) => self.failures.push(format!("{}: no trace came", pipe.name())),
+                        // Read as frames it would come back here.
+                        Ok(Opened::Stream(_)) => self.failures.push(format!(
+                            "{}: a stream, but not one whole frame of it is here; it is damaged, send it again",
+                            pipe.name()
+                        )),
                         opened => self.take(opened, None),
                     },
                     Arrived::Failed(why) => self.failures.push(why),
@@ -461,5 +466,5 @@ fn is_output(path: &Path) -> bool {
 }
 
 fn cannot_read(path: &Path, source: io::Error) -> ParseError {
-    ParseError::Io { file: path.display().to_string(), offset: 0, source }
+    ParseError::Io { file: path.display().to_string(), offset: 0, cause: source }
 }

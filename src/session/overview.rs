@@ -176,6 +176,7 @@ fn processes(trace: &Trace, family: &[Member], rows: usize, around: &Surrounding
             depth,
             became: member.became && depth > 0,
             went_on: member.went_on,
+            in_order: process.state == State::Ended,
             removed,
             host: safe(trace.names.get(process.host)).into_owned(),
             calls: of(member.id),

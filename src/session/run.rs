@@ -178,6 +178,7 @@ impl Worker {
     fn pause(&self) -> Option<Duration> {
         match self.engine.phase() {
             Phase::Live | Phase::Opening(_) => Some(LIVE_PAUSE),
+            Phase::Waiting => Some(IDLE_PAUSE),
             // Names may still come.
             Phase::Ended if self.engine.model.symbols.waits() => Some(AGAIN),
             Phase::Ended if self.engine.feed.may_grow() => Some(IDLE_PAUSE),
@@ -223,7 +224,7 @@ impl Worker {
         if self.again.is_some_and(|again| now < again) {
             return;
         }
-        let ended = self.engine.phase() == Phase::Ended;
+        let ended = matches!(self.engine.phase(), Phase::Ended | Phase::Waiting);
         let stale = |epoch: u64, complete: bool| !complete || (ended && epoch != self.engine.epoch());
         if let Some((request, ..)) = self.last.take_if(|(_, epoch, complete)| stale(*epoch, *complete)) {
             self.answer(request);

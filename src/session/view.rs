@@ -89,6 +89,8 @@ pub struct ViewRequest {
 pub enum Phase {
     /// Being read for the first time; the share that is read, in thousandths.
     Opening(u16),
+    /// No process has been seen yet; one may come.
+    Waiting,
     /// A process is writing it.
     Live,
     /// Complete.
@@ -235,6 +237,8 @@ pub struct ProcessRow {
     pub became: bool,
     /// It has itself become another program.
     pub went_on: bool,
+    /// It ended with its exit handlers.
+    pub in_order: bool,
     /// Its file has been removed while it was shown.
     pub removed: bool,
     /// Host.

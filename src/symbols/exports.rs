@@ -58,6 +58,11 @@ impl Exports {
     /// # Errors
     /// If it cannot be read or is no shared library with a dynamic symbol table.
     pub fn read(path: &Path) -> Result<Self, ExportsError> {
+        // Reading a FIFO may wait for good, a device may have no end.
+        let kind = std::fs::metadata(path)?.file_type();
+        if !kind.is_file() && !kind.is_dir() {
+            return Err(io::Error::new(io::ErrorKind::InvalidInput, "not a regular file").into());
+        }
         Self::of(&std::fs::read(path)?)
     }
 

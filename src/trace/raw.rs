@@ -24,7 +24,7 @@ impl RawCall {
         let mut bytes = vec![0; usize::from(location.slots) * SLOT_BYTES];
         let count = file.read_at(location.offset, &mut bytes)?;
         if count < bytes.len() {
-            let what = format!("the record at byte {} is no longer in the file", location.offset);
+            let what = "the record is no longer in the file";
             return Err(io::Error::new(io::ErrorKind::UnexpectedEof, what));
         }
         Ok(Self { bytes })

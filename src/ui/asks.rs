@@ -83,7 +83,7 @@ impl Asks {
 
 fn pause_before_next(display: Display, phase: Phase) -> Option<Duration> {
     match (phase, display) {
-        (Phase::Ended, _) => None,
+        (Phase::Ended | Phase::Waiting, _) => None,
         (_, Display::Held { .. }) => Some(HELD),
         (Phase::Live, _) => Some(LIVE),
         (Phase::Opening(_), _) => Some(OPENING),

@@ -62,6 +62,7 @@ fn badge(root: &Root, status: &Status) -> Part {
     }
     match status.phase {
         Phase::Opening(thousandths) => part(format!("OPENING {} %", thousandths / 10), Role::Badge),
+        Phase::Waiting => part("WAITING".to_owned(), Role::Badge),
         Phase::Live => part(format!("LIVE {clock}"), Role::Good),
         Phase::Ended => part(format!("ENDED {clock}"), Role::Badge),
     }
@@ -98,12 +99,18 @@ fn parts(root: &Root) -> Vec<Part> {
 fn title(root: &Root, paint: &mut Paint<'_>, line: Rect) {
     const GAP: usize = 3;
     const NAME_LEAST: usize = 12;
+    const NAME_SHORTEST: usize = 8;
     let mut parts = parts(root);
     let width = |parts: &[Part]| parts.iter().map(|part| truncate::width(&part.text) + GAP).sum::<usize>();
-    let program = "umtui  ";
-    while width(&parts) + program.len() + NAME_LEAST > usize::from(line.width) {
+    let (mut program, mut least) = ("umtui  ", NAME_LEAST);
+    while width(&parts) + program.len() + least > usize::from(line.width) {
         let Some(goes) = (0..parts.len()).filter(|&i| parts[i].goes > 0).max_by_key(|&i| parts[i].goes) else { break };
-        parts.remove(goes);
+        if parts[goes].goes == 1 && !program.is_empty() {
+            // That calls were lost, or the program failed, is worth more than who says so.
+            (program, least) = ("", NAME_SHORTEST);
+        } else {
+            parts.remove(goes);
+        }
     }
     let mut x = line.right().saturating_sub(u16::try_from(width(&parts)).unwrap_or(line.width)).max(line.x);
     let name = root.status.as_ref().map_or("", |status| status.name.as_str());

@@ -198,6 +198,7 @@ fn overview(rows: u16) -> Overview {
         depth: u16::from(pid > 4121),
         became: false,
         went_on: false,
+        in_order: false,
         removed: false,
         host: "gpu03".to_owned(),
         calls,

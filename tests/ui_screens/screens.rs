@@ -142,3 +142,15 @@ fn no_size_makes_a_screen_fail() {
         }
     }
 }
+
+#[test]
+fn that_calls_were_lost_is_said_however_narrow_the_screen() {
+    let lost = umtui::session::view::Status { lost: 74_200, ..live() };
+    for (width, height) in SIZES {
+        let terminal = Terminal::new(TestBackend::new(width, height)).unwrap();
+        let stage = stage_on(terminal, theme(Depth::None, Charset::Unicode), ScreenId::Overview, lost.clone());
+        let text = stage.text();
+        let title = text.lines().next().unwrap();
+        assert!(title.contains("train") && title.contains("LOST 74.2 k"), "{title}");
+    }
+}

@@ -3,6 +3,7 @@
 use super::clock::Reading;
 use super::file::{File, Thread};
 use super::piece::{Piece, Stall, bytes_of};
+use super::stamp::stamp;
 use crate::trace::store::note;
 use crate::trace::{Call, CallFlags, Damage, Sites, StreamId, Streams, Trace};
 use std::ops::Range;
@@ -61,6 +62,7 @@ impl File {
         };
         let run = Run { slots, plausible: piece.plausible(self.start_ticks), horizon };
         let first_offset = piece.slot_offset(piece.buffer_at);
+        let stamp = stamp(piece, self.has_cap);
         let mut reading = piece.reading.unwrap_or_else(|| self.clock.reading(&piece.opened));
         let mut at = (piece.decoded.saturating_sub(piece.buffer_at)) as usize;
         let mut left = *budget;
@@ -82,7 +84,7 @@ impl File {
                         if batch.is_full() {
                             track.append(&mut batch);
                         }
-                        batch.push(&call, offset);
+                        batch.push(&call, offset | stamp);
                         left -= 1;
                         at = next;
                         continue;

@@ -165,6 +165,8 @@ pub struct File {
     pub start_ticks: u64,
     /// The reading taken then.
     pub start: Reading,
+    /// Whether older chunks make room for newer ones.
+    pub(super) has_cap: bool,
     /// Devices of contexts.
     pub contexts: Contexts,
     apis: Vec<Hot>,
@@ -178,13 +180,14 @@ pub struct File {
 impl File {
     /// A file of this process.
     #[must_use]
-    pub fn new(process: ProcessId, file: usize, clock: Clock, start: &ClockTriple) -> Self {
+    pub fn new(process: ProcessId, file: usize, clock: Clock, start: &ClockTriple, has_cap: bool) -> Self {
         Self {
             process,
             file,
             clock,
             start_ticks: start.ticks,
             start: clock.reading(start),
+            has_cap,
             contexts: Contexts::default(),
             apis: Vec::new(),
             semantics: FxHashMap::default(),

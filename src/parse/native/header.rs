@@ -13,7 +13,7 @@ use zerocopy::FromBytes;
 /// When it cannot be read, is not a trace, or is of a newer version.
 pub fn read(bytes: &dyn Bytes, file: &str) -> Result<Box<FileHeader>, ParseError> {
     let mut page = vec![0; HEADER_BYTES];
-    let io = |source| ParseError::Io { file: file.to_owned(), offset: 0, source };
+    let io = |source| ParseError::Io { file: file.to_owned(), offset: 0, cause: source };
     let count = bytes.read_at(0, &mut page).map_err(io)?;
     let format = |what: String| ParseError::Format { file: file.to_owned(), what };
     let magic = page.get(..MAGIC.len()).unwrap_or(&[]);

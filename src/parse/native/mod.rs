@@ -18,6 +18,7 @@ pub mod records;
 pub mod reused;
 pub mod scan;
 pub mod signature;
+pub mod stamp;
 pub mod window;
 pub mod writer;
 

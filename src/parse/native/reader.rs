@@ -7,6 +7,7 @@ use super::header;
 use super::piece::{Piece, Stall, bytes_of};
 use super::reused::Reused;
 use super::scan::Scan;
+use super::stamp::Stamped;
 use super::window::Windowed;
 use crate::parse::ParseError;
 use crate::trace::{Bytes, Process, ProcessId, State, Trace};
@@ -70,7 +71,7 @@ impl NativeReader {
     /// # Errors
     /// When the header cannot be read, is none, or is of a newer version.
     pub fn open(bytes: Arc<dyn Bytes>, name: &str, trace: &mut Trace) -> Result<Self, ParseError> {
-        let bytes: Arc<dyn Bytes> = Arc::new(Windowed::new(bytes));
+        let bytes: Arc<dyn Bytes> = Arc::new(Stamped(Windowed::new(bytes)));
         let header = header::read(&*bytes, name)?;
         let file = trace.files.len();
         let mut process = header::process(&header, &mut trace.names, file);
@@ -88,7 +89,7 @@ impl NativeReader {
             name: name.to_owned(),
             gone: false,
             complete: u64::MAX,
-            file: File::new(id, file, clock, &header.start),
+            file: File::new(id, file, clock, &header.start, header.max_bytes > 0),
             header,
             scan: Scan::default(),
             pieces: Vec::new(),
@@ -186,7 +187,7 @@ impl NativeReader {
     }
 
     pub(super) fn io(&self, offset: u64, source: io::Error) -> ParseError {
-        ParseError::Io { file: self.name.clone(), offset, source }
+        ParseError::Io { file: self.name.clone(), offset, cause: source }
     }
 
     fn refresh(&mut self, trace: &mut Trace) -> Result<(), ParseError> {

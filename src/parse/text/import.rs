@@ -52,7 +52,7 @@ pub struct Import {
 /// When it cannot be read, or does not begin as a text trace does. Lines that are wrong are no error.
 pub fn import(bytes: &dyn Bytes, file: &str) -> Result<Import, ParseError> {
     let mut importer = Importer::default();
-    let io = |offset| move |source| ParseError::Io { file: file.to_owned(), offset, source };
+    let io = |offset| move |source| ParseError::Io { file: file.to_owned(), offset, cause: source };
     let mut block = vec![0; BLOCK];
     let mut line: Vec<u8> = Vec::new();
     let mut offset = 0;

@@ -178,6 +178,13 @@ fn paths_that_are_no_traces_are_said() {
     let text = folder.path().join("notes.txt");
     std::fs::write(&text, "hello there, this is not a trace").unwrap();
     assert!(load(&text).contains("notes.txt"));
+    // A stream of which not one whole frame is there.
+    let stream = folder.path().join("a.stream");
+    std::fs::write(&stream, [b"UMF\x1b\x38\x08\x01\x01".as_slice(), &[7; 500]].concat()).unwrap();
+    assert!(load(&stream).contains("a.stream: a stream, but not one whole frame"), "{}", load(&stream));
+    // The system's answer stands there once.
+    assert_eq!(load(&folder.path().join("none")).matches("os error 2").count(), 1);
+    std::fs::remove_file(&stream).unwrap();
     // Beside a good one a bad one is damage.
     let good = folder.path().join("a.umt");
     write_run(&good, 40);

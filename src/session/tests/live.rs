@@ -117,3 +117,17 @@ fn the_newest_question_is_answered() {
     assert!(seen.is_sorted());
     assert!(seen.len() < 1000);
 }
+
+#[test]
+fn where_no_process_was_seen_yet_one_is_waited_for() {
+    let folder = tempfile::tempdir().unwrap();
+    let (sender, answers) = channel();
+    let callback = Box::new(move |answer| {
+        let _ = sender.send(answer);
+    });
+    let session = Session::open(&[folder.path().to_owned()], None, callback).unwrap();
+    let overview = View::Overview { rows: 20, columns: 80 };
+    ask(&session, &answers, &overview, |answer| answer.status.phase == Phase::Waiting);
+    write_run(&folder.path().join("testhost-40.umt"), 40);
+    ask(&session, &answers, &overview, |answer| (answer.status.phase, answer.status.calls) == (Phase::Ended, 24));
+}

@@ -4,6 +4,7 @@ pub(crate) mod files;
 mod lists;
 mod live;
 mod overview;
+pub(crate) mod reused;
 
 use super::model::Model;
 use crate::graph::tests::twin::Program;

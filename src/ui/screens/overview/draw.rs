@@ -58,10 +58,9 @@ pub fn draw(state: &State, paint: &mut Paint<'_>, area: Rect, status: &Status) {
     }
     top(paint, Rect { y, height: left.bottom().saturating_sub(y), ..left }, rows);
     if let Some(pane) = pane {
-        let count = format::grouped(rows.process_count as u64);
         let heading = match standing(rows) {
-            None => format!("{count} processes"),
-            Some(words) => format!("{count} processes, {words}"),
+            None => count(rows.process_count),
+            Some(words) => format!("{}, {words}", count(rows.process_count)),
         };
         let inside = split::pane(paint, pane, &heading);
         processes(paint, inside, rows);
@@ -88,11 +87,9 @@ fn hook(rows: &Overview) -> Fact {
             let most = if count > NAMED { NAMED / 2 } else { NAMED };
             let named = rows.processes.iter().take(most);
             let names: Vec<String> = named.map(|p| format!("{} {}", p.pid, p.program)).collect();
-            let plural = if count == 1 { "process" } else { "processes" };
             let rest = if names.len() < count { ", ..." } else { "" };
             let standing = standing(rows).map(|words| format!(", {words}")).unwrap_or_default();
-            let count = format::grouped(count as u64);
-            fact(format!("{count} {plural}{standing}: {}{rest}", names.join(", ")), Role::Plain)
+            fact(format!("{}{standing}: {}{rest}", self::count(count), names.join(", ")), Role::Plain)
         }
     }
 }
@@ -128,7 +125,8 @@ fn facts(rows: &Overview, status: &Status, airy: bool) -> Vec<Fact> {
     let troubled = rows.processes.iter().find_map(|p| p.trouble.as_ref().map(|why| (p, why)));
     if let Some((process, why)) = troubled {
         facts.push(Fact {
-            label: "stop",
+            // What older calls made room for, or what came before we joined, ended nothing.
+            label: if process.alive || process.in_order { "note" } else { "stop" },
             text: format!("{} {}: {why}", process.pid, process.program),
             role: Role::Warning,
         });
@@ -138,6 +136,12 @@ fn facts(rows: &Overview, status: &Status, airy: bool) -> Vec<Fact> {
     }
     facts.retain(|fact| !fact.text.is_empty());
     facts
+}
+
+/// `1 process`, `3 processes`.
+fn count(processes: usize) -> String {
+    let plural = if processes == 1 { "process" } else { "processes" };
+    format!("{} {plural}", format::grouped(processes as u64))
 }
 
 fn news(rows: &Overview, airy: bool) -> Vec<Fact> {
@@ -294,6 +298,7 @@ fn process_name(process: &ProcessRow) -> String {
         _ if process.went_on => "",
         (_, true) => "",
         (None, false) => ", ended",
+        (Some(_), false) if process.in_order => ", ended",
         (Some(_), false) => ", gone",
     };
     let became = if process.became { "became " } else { "" };
@@ -301,5 +306,24 @@ fn process_name(process: &ProcessRow) -> String {
         // Children are where their parents are.
         host if host.is_empty() || process.depth > 0 => format!("{became}{}{ended}", process.program),
         host => format!("{} on {host}{ended}", process.program),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_process_whose_older_calls_made_room_has_ended_like_any_other() {
+        let ended = ProcessRow {
+            program: "solver".into(),
+            host: "gpu03".into(),
+            in_order: true,
+            trouble: Some("9 older calls made room for newer ones".into()),
+            ..ProcessRow::default()
+        };
+        assert_eq!(process_name(&ended), "solver on gpu03, ended");
+        assert_eq!(process_name(&ProcessRow { in_order: false, ..ended }), "solver on gpu03, gone");
+        assert_eq!((count(1), count(1200)), ("1 process".to_owned(), "1,200 processes".to_owned()));
     }
 }
