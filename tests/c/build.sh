@@ -89,7 +89,7 @@ shared="-shared -fPIC"
         make_one "$out/$name" $name.c -ldl
     done
     make_one "$out/static_cudart" static_cudart.c "$lib/libumsim_cudart_static.a" -ldl -lpthread -lm -lgcc_s
-    for name in deepbind two_majors; do
+    for name in deepbind two_majors crowded; do
         make_one "$out/$name" $name.c $beside -ldl
     done
     make_one "$out/runpath" runpath.c -Wl,-rpath,\$ORIGIN/sub -Wl,--enable-new-dtags -ldl
