@@ -50,7 +50,7 @@ pub fn ready() -> bool {
                 None => STATE_WAITING,
             };
             PAGE.state.store(state, Ordering::Release);
-            recording_wanted(capture::is_on());
+            capture::settle();
             state == STATE_RECORDING
         }
         Err(STATE_BEGINNING) => wait(),
