@@ -175,6 +175,8 @@ pub fn failed(errno: i32) {
         reason.store(errno as u32, Ordering::Relaxed);
     }
     stop(header::STATE_FAILED);
+    // What is said here must be in the file if the process is killed later.
+    written::flush(HEADER.load(Ordering::Acquire));
 }
 
 fn stop(state: u32) {
