@@ -67,8 +67,6 @@ struct Arguments {
     stack: *const usize,
 }
 
-/// Integer argument registers.
-
 impl Arguments {
     /// # Safety
     /// There are so many.

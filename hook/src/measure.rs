@@ -65,5 +65,5 @@ pub fn added(thread: &mut Thread) -> u64 {
     if written != CALLS.wrapping_mul(SLOT_BYTES) {
         return 0;
     }
-    recorded.saturating_sub(direct).saturating_mul(1000) / CALLS as u64
+    recorded.saturating_sub(direct).saturating_mul(1000).checked_div(CALLS as u64).unwrap_or(0)
 }

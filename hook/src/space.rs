@@ -152,8 +152,9 @@ fn reuse(take: impl FnOnce(&OpenFile, u64) -> Result<(), i32>) -> Option<u64> {
         OLDEST.store(if next < end { next } else { CHUNK_UNIT }, Ordering::Relaxed);
         let Some(events) = sealed_events(&file, at) else { continue };
         // Nobody may take it for what it was.
-        file.write(&[0; 8], at).and_then(|()| take(&file, at)).ok()?;
+        file.write(&[0; 8], at).ok()?;
         file::discarded(u64::from(events));
+        take(&file, at).ok()?;
         return Some(at);
     }
     None
