@@ -260,6 +260,15 @@ impl OpenFile {
         if sys::failed(reserved) { Err(reserved.unsigned_abs() as i32) } else { Ok(()) }
     }
 
+    /// Writes zeros over a part of it.
+    ///
+    /// # Errors
+    /// The errno.
+    pub fn clear(&self, offset: u64, bytes: u64) -> Result<(), i32> {
+        within_limit(offset, bytes)?;
+        sys::write_zeros(self.0, offset, bytes)
+    }
+
     /// Writes all of `bytes` at an offset.
     ///
     /// # Errors

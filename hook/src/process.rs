@@ -107,9 +107,8 @@ fn begin() -> bool {
     }
     let page = (&raw const PAGE).cast_mut().cast::<u8>();
     sys::wipe_on_fork(page, size_of::<Page>());
-    if before == 0 {
-        watch_fork();
-    }
+    // The library may not have been loaded whole: other constructors may call before ours.
+    watch_fork();
     sites::objects_changed();
     PAGE.generation.store(before.wrapping_add(1), Ordering::Release);
     // A child knows the functions that its parent has called, but its file does not.
@@ -117,9 +116,14 @@ fn begin() -> bool {
     true
 }
 
-/// There are kernels that cannot wipe the page, and emulators that say they will and do not: the C library tells of its
-/// own forks.
+/// The C library tells of its own forks: there are kernels that cannot wipe the page, and emulators that say they will and
+/// do not; and another thread may be in the midst of something that it will never finish in the child. At load, before any
+/// fork that matters.
 fn watch_fork() {
+    static WATCHING: AtomicU32 = AtomicU32::new(0);
+    if WATCHING.swap(1, Ordering::Relaxed) != 0 {
+        return;
+    }
     type RegisterAtFork = unsafe extern "C" fn(usize, usize, unsafe extern "C" fn(), usize) -> i32;
     let register = loader::own(c"__register_atfork");
     if !register.is_null() {
@@ -129,8 +133,12 @@ fn watch_fork() {
 }
 
 unsafe extern "C" fn forked() {
-    PAGE.generation.store(0, Ordering::Release);
-    PAGE.state.store(STATE_NONE, Ordering::Release);
+    slots::after_fork();
+    // A recording that had begun is the parent's, and whoever was about to begin one is not here.
+    if generation() != 0 || PAGE.state.load(Ordering::Relaxed) == STATE_BEGINNING {
+        PAGE.generation.store(0, Ordering::Release);
+        PAGE.state.store(STATE_NONE, Ordering::Release);
+    }
 }
 
 unsafe extern "C" fn load() {
@@ -138,6 +146,7 @@ unsafe extern "C" fn load() {
     symbols::prepare();
     capture::prepare();
     thread::prepare();
+    watch_fork();
     kept::prepare();
     follow::prepare();
 }
