@@ -148,7 +148,19 @@ fn where_it_is_written_desks_in_the_place_of_old_calls_are_clean() {
         let report = report(&[folder.path()]);
         let discarded = report["trace"]["discarded"].as_u64().unwrap();
         assert!(discarded > 0, "{place}");
-        assert_eq!((layer(&report, "driver") + discarded, lost(&report)), (300_070, 0), "{place}");
+        assert_eq!((layer(&report, "driver") + discarded, lost(&report)), (300_140, 0), "{place}");
         assert_eq!(report["trace"]["threads"], 71, "{place}");
     }
+}
+
+#[test]
+fn calls_of_threads_that_no_desk_is_left_for_are_counted_once() {
+    let Some(programs) = programs() else { return };
+    let folder = tempfile::tempdir().unwrap();
+    let mut hooked = hooked(folder.path(), &faked(programs, "begins", &["crowd", "0", "200"]));
+    hooked.env("UMTUI_MAX_BYTES", (1 << 20).to_string());
+    assert_eq!(outcome(&run(hooked)).0, 0);
+    let report = report(&[folder.path()]);
+    assert_eq!(layer(&report, "driver") + lost(&report), 400);
+    assert!(lost(&report) > 300);
 }

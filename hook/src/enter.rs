@@ -145,8 +145,7 @@ fn open(frame: &mut Frame, thread: &mut Thread) {
 fn begin(thread: &mut Thread) {
     thread.busy = 1;
     thread.identify();
-    desks::sit_down(thread);
-    if !chunks::begin(thread) {
+    if !desks::sit_down(thread) || !chunks::begin(thread) {
         chunks::stand_in(thread);
     }
     thread.watch_end();

@@ -1,6 +1,7 @@
 /* begins ROUNDS: in each round a process of one thread begins to call CUDA; while its first call is on its way, another thread forks,
  * a little later each round, and the child makes 20 calls. Prints how many of those succeeded.
- * begins crowd CALLS THREADS: the main thread makes CALLS calls, then so many threads make one each and wait for one another. */
+ * begins crowd CALLS THREADS: the main thread makes CALLS calls, then so many threads make one each, in which they wait for one another and make
+ * another. */
 #define _GNU_SOURCE
 #include "fake.h"
 #include <pthread.h>
@@ -19,9 +20,15 @@ static void *first(void *unused) {
     return unused;
 }
 
-static void *one(void *unused) {
-    cuCtxSynchronize();
+static int inside(void) {
+    int version = 0;
     pthread_barrier_wait(&together);
+    return cuDriverGetVersion(&version);
+}
+
+static void *one(void *unused) {
+    fake_inside = inside;
+    cuCtxSynchronize();
     return unused;
 }
 
