@@ -201,11 +201,15 @@ pub fn arguments_wanted() -> bool {
     WITHOUT_ARGUMENTS.load(Ordering::Relaxed) == 0
 }
 
-/// Whether a function is to be recorded. What hands out function pointers always is looked at.
+/// Whether a function is to be recorded. What hands out function pointers always is looked at; and what unloads kernels
+/// where launches are: another kernel may have the handle afterwards.
 fn is_wanted(name: &[u8]) -> bool {
     let unwanted = UNWANTED.load(Ordering::Relaxed);
-    unwanted.wrapping_shr(group::of(name) as u32) & 1 == 0
-        || actions(name) & (ACTION_PROC_ADDRESS | CONTROLS_RECORDING) != 0
+    let is_in = |name: &[u8]| unwanted.wrapping_shr(group::of(name) as u32) & 1 == 0;
+    let actions = actions(name);
+    is_in(name)
+        || actions & (ACTION_PROC_ADDRESS | CONTROLS_RECORDING) != 0
+        || actions & ACTION_UNLOAD != 0 && is_in(b"cuLaunchKernel")
 }
 
 /// What is to be done after a call, by name.
@@ -324,4 +328,23 @@ pub fn left() {
 /// After fork: whoever held the lock is not here.
 pub fn after_fork() {
     POOL_LOCK.reset();
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn with_launches_go_the_calls_after_which_handles_mean_other_kernels() {
+        let only =
+            |name: &[u8]| record_only(true, 1u16.wrapping_shl(group::named(name).map_or(15, |found| found as u32)));
+        only(b"launch");
+        assert!(is_wanted(b"cuLaunchKernel") && is_wanted(b"cuModuleUnload") && is_wanted(b"cuLibraryUnload"));
+        assert!(!is_wanted(b"cuModuleLoad") && !is_wanted(b"cuMemAlloc_v2"));
+        only(b"memory");
+        assert!(is_wanted(b"cuMemAlloc_v2") && is_wanted(b"cuGetProcAddress_v2"));
+        assert!(!is_wanted(b"cuModuleUnload") && !is_wanted(b"cuLaunchKernel"));
+        record_only(true, u16::MAX);
+        assert!(is_wanted(b"cuModuleLoad"));
+    }
 }
