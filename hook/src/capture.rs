@@ -95,8 +95,12 @@ pub fn set(on: bool) {
     }
 }
 
-/// Recording is on exactly while `wanted` says so. Whoever changes what it looks at calls this after each change.
+/// If ranges were asked for: recording is on exactly while `wanted` says so. Whoever changes what it looks at calls this
+/// after each change.
 pub fn follow(wanted: impl Fn() -> bool) {
+    if MODE.load(Ordering::Relaxed) != RANGE {
+        return;
+    }
     // Of two threads the one that was first here may be the last to set: it looks again.
     loop {
         let on = wanted();
@@ -141,11 +145,15 @@ mod tests {
     fn a_range_that_opens_while_another_closes_keeps_recording_on() {
         // The last one closes, and before that is acted on another opens, whose thread finds recording on.
         let asked = AtomicU8::new(0);
+        MODE.store(RANGE, Ordering::Relaxed);
         follow(|| asked.fetch_add(1, Ordering::SeqCst) > 0);
         assert!(is_on());
         follow(|| false);
         assert!(!is_on());
-        set(true);
+        follow(|| true);
         assert!(is_on());
+        MODE.store(ALL, Ordering::Relaxed);
+        follow(|| false);
+        assert!(is_on(), "where no range was asked for");
     }
 }

@@ -147,6 +147,15 @@ fn closed() {
     }
 }
 
+/// In a child after fork: ranges that other threads had pushed are open in the parent only.
+pub fn after_fork() {
+    // SAFETY: the calling thread's own state.
+    let own = unsafe { (*arch::thread()).range_levels > 0 };
+    let started = STARTED.iter().filter(|place| place.load(Ordering::Relaxed) != 0).count();
+    OPEN.store(started.saturating_add(usize::from(own)), Ordering::SeqCst);
+    capture::follow(is_open);
+}
+
 fn is_open() -> bool {
     OPEN.load(Ordering::SeqCst) > 0
 }

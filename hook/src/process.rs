@@ -4,8 +4,8 @@ use core::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
 use crate::arch::{self, Trampoline};
 use crate::{
-    capture, chunks, clock, config, definitions, desks, file, follow, kept, kernels, loader, modules, sites, slots,
-    symbols, sys, thread,
+    capture, chunks, clock, config, definitions, desks, file, follow, kept, kernels, loader, modules, nvtx, sites,
+    slots, symbols, sys, thread,
 };
 
 /// A page that the kernel wipes in a child after fork or clone, so one load tells a child from its parent.
@@ -139,6 +139,7 @@ unsafe extern "C" fn forked() {
         PAGE.generation.store(0, Ordering::Release);
         PAGE.state.store(STATE_NONE, Ordering::Release);
     }
+    nvtx::after_fork();
 }
 
 unsafe extern "C" fn load() {
