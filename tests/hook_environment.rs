@@ -305,6 +305,7 @@ fn ten_thousand_short_threads_use_as_much_disk_as_what_they_recorded() {
 }
 
 /// Processor time of a command that is run to its end, s.
+#[allow(clippy::zombie_processes, reason = "wait4 waits, and tells the time")]
 fn processor_time(mut command: Command) -> f64 {
     let child = command.stdout(Stdio::null()).spawn().unwrap();
     let mut usage = std::mem::MaybeUninit::<libc::rusage>::zeroed();
