@@ -238,11 +238,13 @@ static POOL_LOCK: crate::sys::TryLock = crate::sys::TryLock::new();
 /// Open-addressing index of the pool: slot number + 1 by real function and api.
 static INDEX: [AtomicU32; 16384] = [const { AtomicU32::new(0) }; 16384];
 
-/// Sets an exported name's slot, or changes it when the library that provides it has changed.
+/// Sets an exported name's slot, or changes it when the library that provides it has changed. There is a real function all
+/// the time from then on: the trampoline asks whether there is one, and calls it later.
 pub fn set_exported(slot: &Slot, real: usize, api: u16) {
-    slot.real.store(0, Ordering::Release);
-    slot.describe(api);
-    slot.described.store(0, Ordering::Release);
+    if slot.real.load(Ordering::Acquire) == 0 || slot.api() != api {
+        slot.describe(api);
+        slot.described.store(0, Ordering::Release);
+    }
     slot.real.store(real, Ordering::Release);
 }
 
@@ -333,6 +335,18 @@ pub fn after_fork() {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_slot_that_changes_has_a_function_all_the_time() {
+        static SLOT: Slot = Slot::new();
+        set_exported(&SLOT, 1, 0);
+        std::thread::scope(|scope| {
+            let changes = scope.spawn(|| (0..100_000).for_each(|round| set_exported(&SLOT, 1 + (round & 1), 0)));
+            while !changes.is_finished() {
+                assert_ne!(SLOT.real.load(Ordering::Acquire), 0);
+            }
+        });
+    }
 
     #[test]
     fn with_launches_go_the_calls_after_which_handles_mean_other_kernels() {
