@@ -208,8 +208,8 @@ fn a_full_disk_kills_nobody() {
     let Some(programs) = programs() else { return };
     let folder = tempfile::tempdir().unwrap();
     // The smallest is full from the start.
-    for kilobytes in [4, 32, 300, 700] {
-        let (small, kept) = (folder.path().join("small"), folder.path().join(format!("kept{kilobytes}")));
+    for (kilobytes, place) in [4, 32, 300, 700].iter().flat_map(|size| [(size, "mapped"), (size, "written")]) {
+        let (small, kept) = (folder.path().join("small"), folder.path().join(format!("kept{kilobytes}{place}")));
         fs::create_dir_all(&small).unwrap();
         fs::create_dir_all(&kept).unwrap();
         // In a mount namespace of its own, which ends with the shell.
@@ -223,6 +223,7 @@ fn a_full_disk_kills_nobody() {
         command.args(["-m", "sh", "-c", script, "sh", &kilobytes.to_string()]).arg(&small).arg(&kept);
         command.arg(inner.get_program()).args(inner.get_args());
         command.env("HOOK", HOOK).env("LD_LIBRARY_PATH", programs.join("fake")).env_remove("LD_PRELOAD");
+        command.env("UMTUI_PLACE", place);
         let Ok(output) = command.output() else {
             eprintln!("skipped: no unshare");
             return;
@@ -235,10 +236,10 @@ fn a_full_disk_kills_nobody() {
         assert_eq!(
             (outcome.0, outcome.1.as_str()),
             (5, "100 before, 20000 succeeded, errno kept 20000, untouched 1\n"),
-            "{kilobytes} KiB"
+            "{kilobytes} KiB {place}"
         );
         let recorded = files(&kept, "umt");
-        if kilobytes == 4 {
+        if *kilobytes == 4 {
             assert!(recorded.is_empty(), "an empty file is left behind: {recorded:?}");
             continue;
         }

@@ -74,6 +74,15 @@ fn what_never_starts_leaves_no_file() {
 }
 
 #[test]
+fn a_child_has_no_ranges_of_other_threads() {
+    let Some(programs) = programs() else { return };
+    let folder = tempfile::tempdir().unwrap();
+    let report = recorded(programs, folder.path(), &["--capture", "nvtx:step"], "part", &["fork"]);
+    assert_eq!((calls(&report, "cudaGetDevice"), lost(&report)), (20, 0));
+    assert_eq!(files(folder.path(), "umt").len(), 1);
+}
+
+#[test]
 fn another_listener_to_ranges_is_named() {
     let Some(programs) = programs() else { return };
     let folder = tempfile::tempdir().unwrap();
@@ -104,8 +113,12 @@ fn only_the_groups_that_were_asked_for_are_recorded() {
                 .filter(|(name, _)| {
                     let group = umtui_wire::group::of(name.as_bytes());
                     let named = umtui_wire::group::GROUPS.iter().find(|(one, _)| *one == group).unwrap().1;
-                    // Functions that hand out others are always looked at.
-                    keep.contains(&named) || name.contains("ProcAddress") || name.contains("EntryPoint")
+                    // Functions that hand out others are always looked at; and with launches, what ends a kernel's name.
+                    let unloads = ["cuModuleUnload", "cuLibraryUnload"].contains(&name.as_str());
+                    keep.contains(&named)
+                        || name.contains("ProcAddress")
+                        || name.contains("EntryPoint")
+                        || unloads && keep.contains(&"launch")
                 })
                 .collect();
             assert_eq!(counts(&some, layer), expected, "{groups} {layer}");

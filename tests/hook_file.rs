@@ -134,3 +134,33 @@ fn where_it_is_written_by_calls_the_end_and_a_kill_leave_a_good_file() {
     let found = report(&[folder.path()]);
     assert!(layer(&found, "driver") > 20_000 && found["trace"]["truncated"] == false, "{}", found["trace"]);
 }
+
+#[test]
+fn where_it_is_written_desks_in_the_place_of_old_calls_are_clean() {
+    let Some(programs) = programs() else { return };
+    // The second chunk of desks comes when the file is as long as it may be.
+    let command = faked(programs, "begins", &["crowd", "300000", "70"]);
+    for place in ["mapped", "written"] {
+        let folder = tempfile::tempdir().unwrap();
+        let mut hooked = hooked(folder.path(), &command);
+        hooked.env("UMTUI_PLACE", place).env("UMTUI_MAX_BYTES", (12 << 20).to_string());
+        assert_eq!(outcome(&run(hooked)).0, 0, "{place}");
+        let report = report(&[folder.path()]);
+        let discarded = report["trace"]["discarded"].as_u64().unwrap();
+        assert!(discarded > 0, "{place}");
+        assert_eq!((layer(&report, "driver") + discarded, lost(&report)), (300_140, 0), "{place}");
+        assert_eq!(report["trace"]["threads"], 71, "{place}");
+    }
+}
+
+#[test]
+fn calls_of_threads_that_no_desk_is_left_for_are_counted_once() {
+    let Some(programs) = programs() else { return };
+    let folder = tempfile::tempdir().unwrap();
+    let mut hooked = hooked(folder.path(), &faked(programs, "begins", &["crowd", "0", "200"]));
+    hooked.env("UMTUI_MAX_BYTES", (1 << 20).to_string());
+    assert_eq!(outcome(&run(hooked)).0, 0);
+    let report = report(&[folder.path()]);
+    assert_eq!(layer(&report, "driver") + lost(&report), 400);
+    assert!(lost(&report) > 300);
+}

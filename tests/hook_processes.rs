@@ -438,3 +438,19 @@ fn hundreds_of_forks_take_little_disk_and_lose_nothing() {
     // A page for the header and for desks, two for definitions and for events; the file system's own, too.
     assert!(each <= 48 * 1024, "{each} bytes on disk a process");
 }
+
+#[test]
+fn a_fork_while_another_thread_begins_records_both_sides() {
+    let Some(programs) = programs() else { return };
+    let folder = tempfile::tempdir().unwrap();
+    let command = common::faked(programs, "begins", &["30"]);
+    let plain = outcome(&run(common::again(&command)));
+    assert_eq!((plain.0, plain.1.as_str()), (0, "600 good\n"));
+    let mut hooked = common::hooked(folder.path(), &command);
+    // To choose this clock takes 2 ms where the recorder has not said how fast it is.
+    hooked.env("UMTUI_CLOCK", "ticks").env_remove("UMTUI_TICKS_PER_SECOND");
+    assert_eq!(outcome(&run(hooked)), plain);
+    let report = report(&[folder.path()]);
+    let counted = (calls(&report, "cuDriverGetVersion"), calls(&report, "cuCtxSynchronize"), lost(&report));
+    assert_eq!(counted, (30, 600, 0));
+}

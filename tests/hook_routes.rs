@@ -9,7 +9,7 @@ use common::event::{Event, events, of};
 use common::{
     GUEST, HOOK, UMTUI, calls, counts, failed, files, lost, outcome, program, programs, recorded, report, run, sum,
 };
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -494,6 +494,46 @@ fn without_a_driver_the_program_fails_as_it_did() {
     assert_eq!(hooked, outcome(&run(command)));
     let report = report(&[&recording]);
     assert_eq!(sum(&report, "cudaGetDeviceCount", "failed"), 1, "{report}");
+}
+
+#[test]
+fn when_there_are_no_stubs_left_calls_go_past_us() {
+    let Some(programs) = programs() else { return };
+    let folder = tempfile::tempdir().unwrap();
+    // A library with all names of CUDA, several times over, each time with other functions.
+    let names: BTreeSet<&str> = FUNCTIONS.iter().map(|function| function.name).collect();
+    let mut source = String::new();
+    for name in &names {
+        source += &format!("int {name}(void) {{ return 0; }}\n");
+    }
+    source += "const char *names[] = {";
+    for name in &names {
+        source += &format!("\"{name}\", ");
+    }
+    source += "0};\n";
+    let (text, library) = (folder.path().join("names.c"), folder.path().join("names0.so"));
+    fs::write(&text, source).unwrap();
+    let compiled =
+        Command::new("cc").args(["-shared", "-fPIC", "-fno-builtin", "-o"]).arg(&library).arg(&text).status();
+    assert!(compiled.unwrap().success());
+    let mut paths = vec![library.to_str().unwrap().to_owned()];
+    for copy in 1..=8 {
+        let path = folder.path().join(format!("names{copy}.so"));
+        fs::copy(&library, &path).unwrap();
+        paths.push(path.to_str().unwrap().to_owned());
+    }
+    let made = names.len() * paths.len();
+    assert!(made > 6144, "{made}");
+    let paths: Vec<&str> = paths.iter().map(String::as_str).collect();
+    let command = program(programs, "crowded", &paths);
+    let out = folder.path().join("out");
+    let plain = outcome(&run(common::again(&command)));
+    assert!(plain.1.starts_with(&format!("{made} found\n")), "{plain:?}");
+    assert_eq!(outcome(&run(common::hooked(&out, &command))), plain);
+    let report = report(&[&out]);
+    // Of one runtime all are seen; of the other none, and counted.
+    assert_eq!(calls(&report, "cudaRuntimeGetVersion"), 1);
+    assert!(lost(&report) > 0);
 }
 
 #[test]

@@ -78,22 +78,48 @@ fn take_signal(number: c_int) -> bool {
 
 extern "C" fn signalled(_: c_int) {
     let errno = crate::sys::Errno::save();
-    let on = !ON.fetch_xor(true, Ordering::SeqCst);
-    process::recording_wanted(on);
-    file::paused(!on);
+    ON.fetch_xor(true, Ordering::SeqCst);
+    settle();
     drop(errno);
 }
 
 /// Whether calls are to be recorded now.
 pub fn is_on() -> bool {
-    ON.load(Ordering::Relaxed)
+    ON.load(Ordering::SeqCst)
 }
 
 /// From here on calls are recorded, or are not.
 pub fn set(on: bool) {
     if ON.swap(on, Ordering::SeqCst) != on {
+        settle();
+    }
+}
+
+/// If ranges were asked for: recording is on exactly while `wanted` says so. Whoever changes what it looks at calls this
+/// after each change.
+pub fn follow(wanted: impl Fn() -> bool) {
+    if MODE.load(Ordering::Relaxed) != RANGE {
+        return;
+    }
+    // Of two threads the one that was first here may be the last to set: it looks again.
+    loop {
+        let on = wanted();
+        set(on);
+        if wanted() == on {
+            return;
+        }
+    }
+}
+
+/// Makes what is done what is wanted. Other threads, and handlers in this one, may change that meanwhile.
+pub fn settle() {
+    loop {
+        let on = is_on();
         process::recording_wanted(on);
         file::paused(!on);
+        if is_on() == on {
+            return;
+        }
     }
 }
 
@@ -108,5 +134,26 @@ pub fn controlled(api: u16, called: bool) {
         (true, false) => set(true),
         (false, true) if name.ends_with("Stop") => set(false),
         _ => {}
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_range_that_opens_while_another_closes_keeps_recording_on() {
+        // The last one closes, and before that is acted on another opens, whose thread finds recording on.
+        let asked = AtomicU8::new(0);
+        MODE.store(RANGE, Ordering::Relaxed);
+        follow(|| asked.fetch_add(1, Ordering::SeqCst) > 0);
+        assert!(is_on());
+        follow(|| false);
+        assert!(!is_on());
+        follow(|| true);
+        assert!(is_on());
+        MODE.store(ALL, Ordering::Relaxed);
+        follow(|| false);
+        assert!(is_on(), "where no range was asked for");
     }
 }

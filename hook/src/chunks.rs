@@ -17,7 +17,7 @@ pub const FIRST_BYTES: u64 = 8192;
 const WORTH_GOING_ON: u32 = 64 * SLOT_BYTES as u32;
 /// Bytes of an image: a window without its own header.
 const WINDOW_BYTES: u32 = CHUNK_UNIT as u32 - chunk::HEADER_BYTES as u32;
-/// Calls that an image has room for, about.
+/// Calls that an image has room for.
 const WINDOW_CALLS: u64 = WINDOW_BYTES as u64 / SLOT_BYTES as u64;
 /// Images of threads that have ended.
 static SPARE: [AtomicPtr<ChunkHeader>; 1024] = [const { AtomicPtr::new(core::ptr::null_mut()) }; 1024];
@@ -94,19 +94,16 @@ pub unsafe fn committed<'a>(header: *mut ChunkHeader) -> &'a AtomicU32 {
 pub unsafe fn seal(header: *mut ChunkHeader) {
     // SAFETY: as the caller says.
     unsafe {
-        close(&mut *header);
+        let slots = committed_slots(header);
+        close(&mut *header, slots);
         written::remove(header);
         sys::unmap(header.cast(), CHUNK_UNIT as usize);
     }
 }
 
-/// Fills in what a sealed header says. Its state comes last.
-///
-/// # Safety
-/// The header lies before its committed slots, and nobody else writes to the chunk.
-unsafe fn close(header: &mut ChunkHeader) {
-    // SAFETY: as the caller says.
-    header.checksum = checksum::of_slots(unsafe { committed_slots(header) });
+/// Fills in what a sealed header says of its committed slots. Its state comes last.
+fn close(header: &mut ChunkHeader, slots: &[u8]) {
+    header.checksum = checksum::of_slots(slots);
     header.sealed = clock::triple();
     header.last_ticks = header.sealed.ticks;
     core::sync::atomic::fence(Ordering::Release);
@@ -115,7 +112,7 @@ unsafe fn close(header: &mut ChunkHeader) {
 }
 
 /// # Safety
-/// As [`close`].
+/// The header lies before its committed slots, and nobody else writes to the chunk.
 unsafe fn committed_slots<'a>(header: *mut ChunkHeader) -> &'a [u8] {
     // SAFETY: as the caller says.
     unsafe {
@@ -181,8 +178,8 @@ pub fn roll(thread: &mut Thread) -> bool {
 fn next(thread: &mut Thread) -> bool {
     let image = thread.chunk;
     let begun = clock::now();
-    // SAFETY: the thread's own image. Records of the next chunk may be of calls that have begun by now: of the outermost
-    // open one at the earliest.
+    // Records of the next chunk may be of calls that have begun by now: of the outermost open one at the earliest.
+    // SAFETY: the thread's own image, and its mapped desk.
     let next = unsafe {
         let outermost = &raw const (*thread.desk).calls[0];
         let first = if (*outermost).head == 0 { u64::MAX } else { (*outermost).start };
@@ -203,7 +200,8 @@ fn next(thread: &mut Thread) -> bool {
 }
 
 /// Copies the image to its place and begins the next chunk in it. In this order, so that a process that is killed in
-/// between leaves every record once. `Ok(false)`: somebody is writing the image, or recording has stopped.
+/// between leaves every record once. The image is not sealed itself: if a write fails, it stays the chunk. `Ok(false)`:
+/// somebody is writing the image, or recording has stopped.
 ///
 /// # Safety
 /// `image` is the thread's own.
@@ -223,10 +221,11 @@ unsafe fn move_on(image: *mut ChunkHeader, thread: u32, first_ticks: u64) -> Res
         let begun = (*image).magic == chunk::MAGIC;
         let placed = space::place(&file, &mut next)?;
         if begun && placed {
-            close(&mut *image);
-            let offset = (*image).offset;
-            file.write(committed_slots(image), offset.saturating_add(chunk::HEADER_BYTES as u64))?;
-            file.write(space::header_bytes(&*image), offset)?;
+            let slots = committed_slots(image);
+            let mut sealed = image.read();
+            close(&mut sealed, slots);
+            file.write(slots, sealed.offset.saturating_add(chunk::HEADER_BYTES as u64))?;
+            file.write(space::header_bytes(&sealed), sealed.offset)?;
         } else if begun {
             // No place but its own: what it holds makes room.
             file::discarded(u64::from((*image).events()));
@@ -327,12 +326,19 @@ fn note_clock(thread: &mut Thread, now: ClockTriple) {
     nudge_sometimes(now);
 }
 
+static NUDGED: AtomicU64 = AtomicU64::new(0);
+
 fn nudge_sometimes(now: ClockTriple) {
-    static LAST: AtomicU64 = AtomicU64::new(0);
-    let last = LAST.load(Ordering::Relaxed);
-    if now.ticks.wrapping_sub(last) >= clock::refresh_ticks() {
-        LAST.store(now.ticks, Ordering::Relaxed);
+    if now.ticks.wrapping_sub(NUDGED.load(Ordering::Relaxed)) >= clock::refresh_ticks() {
+        NUDGED.store(now.ticks, Ordering::Relaxed);
         file::nudge(now);
+    }
+}
+
+/// Calls are being lost, at these ticks: from time to time watchers, and the file where it is written, learn of it.
+pub fn losing(ticks: u64) {
+    if ticks.wrapping_sub(NUDGED.load(Ordering::Relaxed)) >= clock::refresh_ticks() {
+        nudge_sometimes(clock::triple());
     }
 }
 

@@ -4,11 +4,12 @@
 
 use core::cell::UnsafeCell;
 use core::mem::MaybeUninit;
-use core::sync::atomic::{AtomicBool, AtomicPtr, AtomicU32, Ordering};
+use core::sync::atomic::{AtomicBool, AtomicPtr, AtomicU32, AtomicU64, Ordering};
 use umtui_wire::chunk::{ChunkHeader, DESK_BYTES, DESK_CALLS, DESKS_AT, Desk, KIND_DESKS, OpenCall};
 use umtui_wire::header::CHUNK_UNIT;
 use umtui_wire::record::{FLAG_NO_ARGUMENTS, pack_site};
 
+use crate::sys::TryLock;
 use crate::thread::Thread;
 use crate::{chunks, slots};
 
@@ -17,19 +18,33 @@ static PAGES: [AtomicPtr<ChunkHeader>; 256] = [const { AtomicPtr::new(core::ptr:
 /// Whether all of the first of them is reserved on disk. Until then its first desks only are used: most processes call from
 /// few threads.
 static WHOLE: AtomicBool = AtomicBool::new(false);
+/// Where zeros are written to reserve, a second time would wipe what is used by then.
+static RESERVING: TryLock = TryLock::new();
 const FIRST_BYTES: usize = 4096;
 const FIRST_DESKS: usize = (FIRST_BYTES - DESKS_AT) / DESK_BYTES;
 const DESKS: usize = (CHUNK_UNIT as usize - DESKS_AT) / DESK_BYTES;
 
 struct Nowhere(UnsafeCell<MaybeUninit<Desk>>);
-// SAFETY: threads without a desk write their open calls there; what they read of it only concerns calls that
-// are lost anyway.
+// SAFETY: threads without a desk share it, and write nothing there but what is there already: their calls have no place on
+// it.
 unsafe impl Sync for Nowhere {}
 static NOWHERE: Nowhere = Nowhere(UnsafeCell::new(MaybeUninit::zeroed()));
 
-/// Gives the thread a desk; one that leads nowhere if there is none to be had.
-pub fn sit_down(thread: &mut Thread) {
-    let desk = find(thread.id).unwrap_or(NOWHERE.0.get().cast());
+/// Gives the thread a desk; false if there is none to be had: it then has one that has no places.
+pub fn sit_down(thread: &mut Thread) -> bool {
+    let found = find(thread.id);
+    let desk = found.unwrap_or(NOWHERE.0.get().cast());
+    thread.desk = desk;
+    thread.deeper = 0;
+    if found.is_none() {
+        // SAFETY: the end of the desk's calls, and the last of them, whose frame is above all.
+        unsafe {
+            thread.desk_end = (&raw mut (*desk).calls).cast::<OpenCall>().add(DESK_CALLS);
+            AtomicU64::from_ptr(&raw mut (*thread.desk_end.sub(1)).frame).store(u64::MAX, Ordering::Relaxed);
+        }
+        thread.open = thread.desk_end;
+        return false;
+    }
     // SAFETY: a mapped desk that is now this thread's.
     unsafe {
         (*desk).no_frame = u64::MAX;
@@ -40,8 +55,7 @@ pub fn sit_down(thread: &mut Thread) {
         thread.open = calls;
         thread.desk_end = calls.add(DESK_CALLS);
     }
-    thread.desk = desk;
-    thread.deeper = 0;
+    true
 }
 
 /// Flags of all calls, where records have them.
@@ -71,8 +85,9 @@ fn find(thread: u32) -> Option<*mut Desk> {
         }
         for index in 0..DESKS {
             if number == 0 && index == FIRST_DESKS && !WHOLE.load(Ordering::Relaxed) {
-                // SAFETY: a mapped chunk. Two threads may do so at once.
-                if !unsafe { chunks::reserve_rest(chunk, FIRST_BYTES as u32) } {
+                let _held = RESERVING.try_for_a_while()?;
+                // SAFETY: a mapped chunk.
+                if !WHOLE.load(Ordering::Relaxed) && !unsafe { chunks::reserve_rest(chunk, FIRST_BYTES as u32) } {
                     return None;
                 }
                 WHOLE.store(true, Ordering::Relaxed);
@@ -93,6 +108,7 @@ fn find(thread: u32) -> Option<*mut Desk> {
 /// In a child after fork: the desks are the parent's.
 pub fn forget() {
     WHOLE.store(false, Ordering::Relaxed);
+    RESERVING.reset();
     for page in PAGES.iter().filter(|page| !page.load(Ordering::Relaxed).is_null()) {
         page.store(core::ptr::null_mut(), Ordering::Relaxed);
     }

@@ -15,12 +15,14 @@ use crate::{
     symbols, sys, text,
 };
 
-/// A real function and the table's entry for it.
-pub struct Route {
-    /// Its address.
-    pub real: usize,
-    /// Its api id.
-    pub api: u16,
+/// Where a call goes.
+enum Way {
+    /// To the function that the exported name leads to.
+    AtHome,
+    /// To one that was chosen for this caller, whose call site must not be taken for one of the primary library's.
+    Elsewhere,
+    /// Past us: there is a function, but no slot for it.
+    Past(usize),
 }
 
 /// Where the libcudart begins that the exported names lead to; callers of another one go through the pool.
@@ -55,7 +57,17 @@ pub fn is_recording() -> bool {
 unsafe fn decide(frame: &mut Frame, thread: &mut Thread) -> Verdict {
     loader::prepare();
     let epoch = sites::epoch();
-    let Some(at_home) = route(frame, epoch) else { return Verdict::Missing };
+    let at_home = match route(frame, epoch) {
+        None => return Verdict::Missing,
+        Some(Way::Past(real)) => {
+            if is_recording() && capture::is_on() {
+                file::lost(1);
+            }
+            frame.pass_to(real);
+            return Verdict::Pass;
+        }
+        Some(way) => matches!(way, Way::AtHome),
+    };
     // SAFETY: slots are static.
     let slot = unsafe { &*frame.slot };
     let unknown = slot.unknown.load(Ordering::Relaxed) != 0;
@@ -133,8 +145,7 @@ fn open(frame: &mut Frame, thread: &mut Thread) {
 fn begin(thread: &mut Thread) {
     thread.busy = 1;
     thread.identify();
-    desks::sit_down(thread);
-    if !chunks::begin(thread) {
+    if !desks::sit_down(thread) || !chunks::begin(thread) {
         chunks::stand_in(thread);
     }
     thread.watch_end();
@@ -172,18 +183,17 @@ fn close_left(address: u64, thread: &mut Thread) {
     record::abandon_from(thread, depth);
 }
 
-/// Sees to it that the frame's slot has a real function. `None`: there is none. False: the slot was chosen for
-/// this caller, whose call site must not be taken for one of the primary library's.
-fn route(frame: &mut Frame, epoch: u64) -> Option<bool> {
+/// Sees to it that the frame's slot has a real function. `None`: there is none.
+fn route(frame: &mut Frame, epoch: u64) -> Option<Way> {
     let first = SLOTS.as_ptr() as usize;
     let index = (frame.slot as usize).wrapping_sub(first) >> size_of::<Slot>().trailing_zeros();
     if index >= EXPORTED {
-        return Some(true);
+        return Some(Way::AtHome);
     }
     let slot = SLOTS.get(index)?;
     if slot.real.load(Ordering::Acquire) != 0 && sites::is_known(frame.site) {
         // A thread's first call, from where others have called.
-        return Some(true);
+        return Some(Way::AtHome);
     }
     let function = FUNCTIONS.get(usize::from(*exports::FIRST.get(index)?))?;
     if let Some(slot) = sites::served_by(frame.site).and_then(|pooled| SLOTS.get(EXPORTED.wrapping_add(pooled))) {
@@ -191,22 +201,29 @@ fn route(frame: &mut Frame, epoch: u64) -> Option<bool> {
         let api = usize::from(slot.api());
         if FUNCTIONS.get(api).is_some_and(|served| served.name == function.name) {
             frame.slot = slot;
-            return Some(false);
+            return Some(Way::Elsewhere);
         }
     }
     let mut name = text::Path::<128>::new();
     name.push(function.name.as_bytes());
-    let Route { real, api } = provider(name.as_c_str()?, frame.site as usize)?;
+    let real = provider(name.as_c_str()?, frame.site as usize)?;
+    let Some(api) = api_of(name.as_bytes(), real, frame.site as usize) else { return Some(Way::Past(real)) };
     if function.layer == Layer::Runtime && !is_primary(real) {
-        let pooled = slots::pool_slot(real, api)?;
+        // The pool may be used up, or busy: in a handler that has interrupted its holder, and in a child that was forked
+        // meanwhile.
+        let pooled = slots::pool_slot(real, api);
+        let Some((pooled, slot)) = pooled.and_then(|pooled| Some((pooled, SLOTS.get(EXPORTED.wrapping_add(pooled))?)))
+        else {
+            return Some(Way::Past(real));
+        };
         sites::serve(frame.site, pooled, epoch);
-        frame.slot = SLOTS.get(EXPORTED.wrapping_add(pooled))?;
-        return Some(false);
+        frame.slot = slot;
+        return Some(Way::Elsewhere);
     }
     if slot.real.load(Ordering::Acquire) != real {
         slots::set_exported(slot, real, api);
     }
-    Some(true)
+    Some(Way::AtHome)
 }
 
 /// Whether a runtime function belongs to the libcudart that the exported names lead to. The first one seen is;
@@ -245,7 +262,7 @@ pub fn in_scope(name: &CStr, caller: usize) -> Option<usize> {
 
 /// The real function behind an exported name, for a caller: the one in its scope, else from whichever library is
 /// loaded. A caller without one in scope has the address from somebody who had.
-fn provider(name: &CStr, caller: usize) -> Option<Route> {
+fn provider(name: &CStr, caller: usize) -> Option<usize> {
     let anywhere = || {
         let sonames: &[&[u8]] = if text::is_runtime(name.to_bytes()) {
             &[b"libcudart.so.13", b"libcudart.so.12", b"libcudart.so.11.0"]
@@ -254,8 +271,7 @@ fn provider(name: &CStr, caller: usize) -> Option<Route> {
         };
         sonames.iter().find_map(|soname| symbols::of_library(soname, name.to_bytes()))
     };
-    let real = in_scope(name, caller).or_else(anywhere)?;
-    api_of(name.to_bytes(), real, caller).map(|api| Route { real, api })
+    in_scope(name, caller).or_else(anywhere)
 }
 
 /// The api id of a name whose real function is at an address: its signature may depend on the libcudart that

@@ -185,6 +185,8 @@ pub fn failed(errno: i32) {
         reason.store(errno as u32, Ordering::Relaxed);
     }
     stop(header::STATE_FAILED);
+    // What is said here must be in the file if the process is killed later.
+    written::flush(HEADER.load(Ordering::Acquire));
 }
 
 fn stop(state: u32) {
@@ -266,6 +268,15 @@ impl OpenFile {
         within_limit(offset, bytes)?;
         let reserved = sys::reserve(self.0, offset, bytes);
         if sys::failed(reserved) { Err(reserved.unsigned_abs() as i32) } else { Ok(()) }
+    }
+
+    /// Writes zeros over a part of it.
+    ///
+    /// # Errors
+    /// The errno.
+    pub fn clear(&self, offset: u64, bytes: u64) -> Result<(), i32> {
+        within_limit(offset, bytes)?;
+        sys::write_zeros(self.0, offset, bytes)
     }
 
     /// Writes all of `bytes` at an offset.

@@ -7,7 +7,6 @@ use core::cell::UnsafeCell;
 use core::ffi::{CStr, c_char, c_int, c_void};
 use core::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 
-use crate::sys::TryLock;
 use crate::{arch, capture, text};
 
 const CALLBACKS: u32 = 1;
@@ -57,7 +56,6 @@ static OPEN: AtomicUsize = AtomicUsize::new(0);
 static NEXT_RANGE: AtomicU64 = AtomicU64::new(1);
 /// Ids of open ranges of that name that were begun by `nvtxRangeStart`.
 static STARTED: [AtomicU64; 256] = [const { AtomicU64::new(0) }; 256];
-static STARTING: TryLock = TryLock::new();
 
 /// Handles that we give out: their addresses say whether a name fits.
 static FITS: u64 = 1;
@@ -138,15 +136,28 @@ fn handle(fits: bool) -> *const c_void {
 }
 
 fn opened() {
-    if OPEN.fetch_add(1, Ordering::AcqRel) == 0 {
-        capture::set(true);
+    if OPEN.fetch_add(1, Ordering::SeqCst) == 0 {
+        capture::follow(is_open);
     }
 }
 
 fn closed() {
-    if OPEN.fetch_sub(1, Ordering::AcqRel) == 1 {
-        capture::set(false);
+    if OPEN.fetch_sub(1, Ordering::SeqCst) == 1 {
+        capture::follow(is_open);
     }
+}
+
+/// In a child after fork: ranges that other threads had pushed are open in the parent only.
+pub fn after_fork() {
+    // SAFETY: the calling thread's own state.
+    let own = unsafe { (*arch::thread()).range_levels > 0 };
+    let started = STARTED.iter().filter(|place| place.load(Ordering::Relaxed) != 0).count();
+    OPEN.store(started.saturating_add(usize::from(own)), Ordering::SeqCst);
+    capture::follow(is_open);
+}
+
+fn is_open() -> bool {
+    OPEN.load(Ordering::SeqCst) > 0
 }
 
 /// A range was pushed; its depth in the thread, which NVTX returns.
@@ -189,7 +200,6 @@ fn start(fits: bool) -> u64 {
 }
 
 fn end(id: u64) {
-    let _held = STARTING.try_at_once();
     if id != 0 && STARTED.iter().any(|place| place.compare_exchange(id, 0, Ordering::AcqRel, Ordering::Relaxed).is_ok())
     {
         closed();

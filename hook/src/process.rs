@@ -4,8 +4,8 @@ use core::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
 use crate::arch::{self, Trampoline};
 use crate::{
-    capture, chunks, clock, config, definitions, desks, file, follow, kept, kernels, loader, modules, sites, slots,
-    symbols, sys, thread,
+    capture, chunks, clock, config, definitions, desks, file, follow, kept, kernels, loader, modules, nvtx, sites,
+    slots, symbols, sys, thread,
 };
 
 /// A page that the kernel wipes in a child after fork or clone, so one load tells a child from its parent.
@@ -50,7 +50,7 @@ pub fn ready() -> bool {
                 None => STATE_WAITING,
             };
             PAGE.state.store(state, Ordering::Release);
-            recording_wanted(capture::is_on());
+            capture::settle();
             state == STATE_RECORDING
         }
         Err(STATE_BEGINNING) => wait(),
@@ -107,9 +107,8 @@ fn begin() -> bool {
     }
     let page = (&raw const PAGE).cast_mut().cast::<u8>();
     sys::wipe_on_fork(page, size_of::<Page>());
-    if before == 0 {
-        watch_fork();
-    }
+    // The library may not have been loaded whole: other constructors may call before ours.
+    watch_fork();
     if before == 0 || !definitions::take_over() {
         // A child knows what its parent does, but its file does not.
         modules::forget();
@@ -121,9 +120,14 @@ fn begin() -> bool {
     true
 }
 
-/// There are kernels that cannot wipe the page, and emulators that say they will and do not: the C library tells of its
-/// own forks.
+/// The C library tells of its own forks: there are kernels that cannot wipe the page, and emulators that say they will and
+/// do not; and another thread may be in the midst of something that it will never finish in the child. At load, before any
+/// fork that matters.
 fn watch_fork() {
+    static WATCHING: AtomicU32 = AtomicU32::new(0);
+    if WATCHING.swap(1, Ordering::Relaxed) != 0 {
+        return;
+    }
     type RegisterAtFork = unsafe extern "C" fn(usize, usize, unsafe extern "C" fn(), usize) -> i32;
     let register = loader::own(c"__register_atfork");
     if !register.is_null() {
@@ -133,8 +137,13 @@ fn watch_fork() {
 }
 
 unsafe extern "C" fn forked() {
-    PAGE.generation.store(0, Ordering::Release);
-    PAGE.state.store(STATE_NONE, Ordering::Release);
+    slots::after_fork();
+    // A recording that had begun is the parent's, and whoever was about to begin one is not here.
+    if generation() != 0 || PAGE.state.load(Ordering::Relaxed) == STATE_BEGINNING {
+        PAGE.generation.store(0, Ordering::Release);
+        PAGE.state.store(STATE_NONE, Ordering::Release);
+    }
+    nvtx::after_fork();
 }
 
 unsafe extern "C" fn load() {
@@ -142,6 +151,7 @@ unsafe extern "C" fn load() {
     symbols::prepare();
     capture::prepare();
     thread::prepare();
+    watch_fork();
     kept::prepare();
     follow::prepare();
 }

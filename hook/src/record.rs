@@ -244,11 +244,18 @@ fn room(thread: &mut Thread, now: u64) -> Option<*mut u8> {
         // SAFETY: the thread's mapped chunk.
         unsafe { chunks::committed(thread.chunk) }.load(Ordering::Relaxed)
     };
-    if end(thread).wrapping_add(LONGEST as u32) > thread.limit && !chunks::roll(thread) {
-        return None;
-    }
-    if now >= thread.clock_due {
-        chunks::refresh_clock(thread);
+    let full = end(thread).wrapping_add(LONGEST as u32) > thread.limit;
+    if full || now >= thread.clock_due {
+        // No handler in between: one that jumps away would leave locks behind, and on some file systems a signal makes
+        // system calls fail.
+        let _held = sys::SignalsHeld::hold();
+        if full && !chunks::roll(thread) {
+            chunks::losing(now);
+            return None;
+        }
+        if now >= thread.clock_due {
+            chunks::refresh_clock(thread);
+        }
     }
     // SAFETY: within the mapped chunk.
     Some(unsafe { thread.chunk.cast::<u8>().add(end(thread) as usize) })

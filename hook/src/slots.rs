@@ -201,11 +201,15 @@ pub fn arguments_wanted() -> bool {
     WITHOUT_ARGUMENTS.load(Ordering::Relaxed) == 0
 }
 
-/// Whether a function is to be recorded. What hands out function pointers always is looked at.
+/// Whether a function is to be recorded. What hands out function pointers always is looked at; and what unloads kernels
+/// where launches are: another kernel may have the handle afterwards.
 fn is_wanted(name: &[u8]) -> bool {
     let unwanted = UNWANTED.load(Ordering::Relaxed);
-    unwanted.wrapping_shr(group::of(name) as u32) & 1 == 0
-        || actions(name) & (ACTION_PROC_ADDRESS | CONTROLS_RECORDING) != 0
+    let is_in = |name: &[u8]| unwanted.wrapping_shr(group::of(name) as u32) & 1 == 0;
+    let actions = actions(name);
+    is_in(name)
+        || actions & (ACTION_PROC_ADDRESS | CONTROLS_RECORDING) != 0
+        || actions & ACTION_UNLOAD != 0 && is_in(b"cuLaunchKernel")
 }
 
 /// What is to be done after a call, by name.
@@ -234,16 +238,19 @@ static POOL_LOCK: crate::sys::TryLock = crate::sys::TryLock::new();
 /// Open-addressing index of the pool: slot number + 1 by real function and api.
 static INDEX: [AtomicU32; 16384] = [const { AtomicU32::new(0) }; 16384];
 
-/// Sets an exported name's slot, or changes it when the library that provides it has changed. Never back to zero: another
-/// thread may be about to call it.
+/// Sets an exported name's slot, or changes it when the library that provides it has changed. There is a real function all
+/// the time from then on: the trampoline asks whether there is one, and calls it later.
 pub fn set_exported(slot: &Slot, real: usize, api: u16) {
     // Threads make their first call together; one that cannot wait for the other does the same once more.
     let _held = POOL_LOCK.try_for_a_while();
-    if slot.real.load(Ordering::Acquire) == real {
+    let before = slot.real.load(Ordering::Acquire);
+    if before == real {
         return;
     }
-    slot.describe(api);
-    slot.described.store(0, Ordering::Release);
+    if before == 0 || slot.api() != api {
+        slot.describe(api);
+        slot.described.store(0, Ordering::Release);
+    }
     slot.real.store(real, Ordering::Release);
 }
 
@@ -329,4 +336,35 @@ pub fn left() {
 /// After fork: whoever held the lock is not here.
 pub fn after_fork() {
     POOL_LOCK.reset();
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_slot_that_changes_has_a_function_all_the_time() {
+        static SLOT: Slot = Slot::new();
+        set_exported(&SLOT, 1, 0);
+        std::thread::scope(|scope| {
+            let changes = scope.spawn(|| (0..100_000).for_each(|round| set_exported(&SLOT, 1 + (round & 1), 0)));
+            while !changes.is_finished() {
+                assert_ne!(SLOT.real.load(Ordering::Acquire), 0);
+            }
+        });
+    }
+
+    #[test]
+    fn with_launches_go_the_calls_after_which_handles_mean_other_kernels() {
+        let only =
+            |name: &[u8]| record_only(true, 1u16.wrapping_shl(group::named(name).map_or(15, |found| found as u32)));
+        only(b"launch");
+        assert!(is_wanted(b"cuLaunchKernel") && is_wanted(b"cuModuleUnload") && is_wanted(b"cuLibraryUnload"));
+        assert!(!is_wanted(b"cuModuleLoad") && !is_wanted(b"cuMemAlloc_v2"));
+        only(b"memory");
+        assert!(is_wanted(b"cuMemAlloc_v2") && is_wanted(b"cuGetProcAddress_v2"));
+        assert!(!is_wanted(b"cuModuleUnload") && !is_wanted(b"cuLaunchKernel"));
+        record_only(true, u16::MAX);
+        assert!(is_wanted(b"cuModuleLoad"));
+    }
 }

@@ -72,7 +72,7 @@ pub fn piece(first: u64) -> Option<Piece> {
     };
     let is_made = offset.saturating_add(CHUNK_UNIT) <= MADE.load(Ordering::Relaxed);
     let reserved = if is_made && !reused && !written::is_on() { first.min(CHUNK_UNIT) } else { CHUNK_UNIT };
-    match memory(offset, reserved) {
+    match memory(offset, reserved, reused) {
         Ok(address) => {
             if reused {
                 // SAFETY: a fresh mapping of that many bytes; what lies there is the past.
@@ -97,8 +97,12 @@ pub fn reserve_more(offset: u64, bytes: u64) -> bool {
     outcome.map_err(file::failed).is_ok()
 }
 
-fn memory(offset: u64, reserved: u64) -> Result<*mut u8, i32> {
+fn memory(offset: u64, reserved: u64, reused: bool) -> Result<*mut u8, i32> {
     if written::is_on() {
+        if reused {
+            // Of a chunk of desks only those in use are written; the others must not be what was here before.
+            OpenFile::again()?.clear(offset, CHUNK_UNIT)?;
+        }
         return sys::map_private(CHUNK_UNIT as usize);
     }
     let file = OpenFile::again()?;
@@ -152,8 +156,9 @@ fn reuse(take: impl FnOnce(&OpenFile, u64) -> Result<(), i32>) -> Option<u64> {
         OLDEST.store(if next < end { next } else { CHUNK_UNIT }, Ordering::Relaxed);
         let Some(events) = sealed_events(&file, at) else { continue };
         // Nobody may take it for what it was.
-        file.write(&[0; 8], at).and_then(|()| take(&file, at)).ok()?;
+        file.write(&[0; 8], at).ok()?;
         file::discarded(u64::from(events));
+        take(&file, at).ok()?;
         return Some(at);
     }
     None

@@ -15,8 +15,6 @@ pub fn errno(outcome: Outcome) -> Option<i32> {
     failed(outcome).then_some(outcome.unsigned_abs() as i32)
 }
 
-const NO_SPACE: Outcome = (libc::ENOSPC as Outcome).wrapping_neg();
-
 /// A system call with up to six arguments.
 ///
 /// # Safety
@@ -56,25 +54,39 @@ pub fn read_at(fd: i32, buffer: &mut [u8], offset: u64) -> Outcome {
 /// Reserves bytes of a file on disk, growing it, so that a store to a mapping never meets a full disk.
 /// Where the file system cannot reserve, zeros are written.
 pub fn reserve(fd: i32, offset: u64, bytes: u64) -> Outcome {
-    // SAFETY: no memory is passed.
-    let outcome = unsafe { call(libc::SYS_fallocate, [fd as usize, 0, offset as usize, bytes as usize, 0, 0]) };
-    if !matches!(errno(outcome), Some(libc::EOPNOTSUPP | libc::ENOSYS)) {
-        return outcome;
-    }
-    static ZEROS: [u8; 4096] = [0; 4096];
-    let mut at = offset;
-    let end = offset.saturating_add(bytes);
-    while at < end {
-        let wanted = (ZEROS.len() as u64).min(end.saturating_sub(at)) as usize;
-        // SAFETY: the zeros live as long as the program.
-        let written =
-            unsafe { call(libc::SYS_pwrite64, [fd as usize, ZEROS.as_ptr() as usize, wanted, at as usize, 0, 0]) };
-        if failed(written) || written == 0 {
-            return if written == 0 { NO_SPACE } else { written };
+    for _ in 0..INTERRUPTIONS {
+        // SAFETY: no memory is passed.
+        let outcome = unsafe { call(libc::SYS_fallocate, [fd as usize, 0, offset as usize, bytes as usize, 0, 0]) };
+        match errno(outcome) {
+            // On tmpfs of older kernels by any signal, also one that stops the process.
+            Some(libc::EINTR) => {}
+            Some(libc::EOPNOTSUPP | libc::ENOSYS) => break,
+            _ => return outcome,
         }
-        at = at.saturating_add(written as u64);
     }
-    0
+    match write_zeros(fd, offset, bytes) {
+        Ok(()) => 0,
+        Err(errno) => (errno as Outcome).wrapping_neg(),
+    }
+}
+
+/// How often a call that a signal has interrupted is made anew.
+const INTERRUPTIONS: u32 = 100;
+
+/// Writes zeros to a part of a file.
+///
+/// # Errors
+/// The errno.
+pub fn write_zeros(fd: i32, offset: u64, bytes: u64) -> Result<(), i32> {
+    static ZEROS: [u8; 4096] = [0; 4096];
+    let end = offset.saturating_add(bytes);
+    let mut at = offset;
+    while at < end {
+        let wanted = (ZEROS.len() as u64).min(end.saturating_sub(at));
+        write_at(fd, ZEROS.get(..wanted as usize).unwrap_or(&ZEROS), at)?;
+        at = at.saturating_add(wanted);
+    }
+    Ok(())
 }
 
 /// Sets a file's length.

@@ -1,7 +1,7 @@
 //! A thread's state: where its next record goes, and how deep in calls it is.
 
 use core::ffi::c_void;
-use core::sync::atomic::{AtomicU32, AtomicUsize, Ordering};
+use core::sync::atomic::{AtomicU32, AtomicUsize, Ordering, compiler_fence};
 use umtui_wire::chunk::{ChunkHeader, Desk, OpenCall};
 
 use crate::{arch, chunks, desks, loader, record, sys};
@@ -107,10 +107,15 @@ impl Thread {
     pub fn hand_on(&mut self) {
         self.busy = 1;
         self.quick_until = 0;
+        compiler_fence(Ordering::SeqCst);
+        // It is no longer ready before it gives anything away: a signal handler must not use what may be another
+        // thread's by then.
+        self.generation = u64::MAX;
+        compiler_fence(Ordering::SeqCst);
         desks::stand_up(self);
         chunks::hand_back(self);
-        self.busy = 0;
-        self.generation = u64::MAX;
+        compiler_fence(Ordering::SeqCst);
+        self.go_on();
     }
 
     /// After a call: hands on if the thread is ending and this was its outermost call.

@@ -3,15 +3,16 @@
 //!
 //! All is as with a mapped file, but what would be mapped is private memory, and from time to time, when a thread takes
 //! a clock reading, and at the end, what is new is written to the file. What the file has not got is lost when the
-//! process is killed.
+//! process is killed, and counted where the file cannot take it.
 
 use core::sync::atomic::{AtomicBool, AtomicPtr, AtomicU32, AtomicU64, Ordering};
 use umtui_wire::chunk::{self, ChunkHeader, DESK_BYTES, DESKS_AT, Desk};
 use umtui_wire::header::{CHUNK_UNIT, FileHeader, HEADER_BYTES};
+use umtui_wire::record::{Head, KIND_CALL, SLOT_BYTES};
 
 use crate::file::OpenFile;
 use crate::sys::{Held, TryLock};
-use crate::{chunks, space};
+use crate::{chunks, file, space};
 
 static ON: AtomicBool = AtomicBool::new(false);
 static FLUSHING: TryLock = TryLock::new();
@@ -92,11 +93,12 @@ pub fn remove(chunk: *mut ChunkHeader) {
 
 /// Writes what is new, unless somebody is at it already.
 pub fn flush(header: *mut FileHeader) {
-    if !is_on() {
+    if !is_on() || header.is_null() {
         return;
     }
     let Some(_held) = FLUSHING.try_at_once() else { return };
     let Ok(file) = OpenFile::again() else { return };
+    let mut missing = 0u64;
     for entry in &ENTRIES {
         let chunk = entry.chunk.load(Ordering::Acquire);
         if chunk.is_null() {
@@ -104,25 +106,47 @@ pub fn flush(header: *mut FileHeader) {
         }
         let Some(_held) = entry.lock.try_at_once() else { continue };
         // It may have gone since.
-        if entry.chunk.load(Ordering::Acquire) == chunk && entry.flush(&file, chunk).is_err() {
-            return;
+        if entry.chunk.load(Ordering::Acquire) == chunk
+            && let Err(failure) = entry.flush(&file, chunk)
+        {
+            file::failed(failure.errno);
+            missing = missing.saturating_add(failure.missing);
         }
     }
     // SAFETY: the header stays; its live fields may be of different moments, as in a mapped file.
     let page = unsafe { core::slice::from_raw_parts(header.cast::<u8>(), HEADER_BYTES) };
-    let _ = file.write(page, 0);
+    let written = file.write(page, 0);
+    if written.is_ok() && missing > 0 {
+        // In the file alone: what cannot be written now may be written the next time.
+        // SAFETY: as above.
+        let lost = unsafe { (&raw const (*header).lost).read_volatile() }.saturating_add(missing);
+        let _ = file.write(&lost.to_ne_bytes(), core::mem::offset_of!(FileHeader, lost) as u64);
+    }
+}
+
+/// A chunk that could not be written.
+struct Failure {
+    errno: i32,
+    /// Events that the file has neither as records nor in a count.
+    missing: u64,
+}
+
+impl From<i32> for Failure {
+    fn from(errno: i32) -> Self {
+        Self { errno, missing: 0 }
+    }
 }
 
 impl Entry {
     /// The slots first, so that what the header says is there.
-    fn flush(&self, file: &OpenFile, chunk: *mut ChunkHeader) -> Result<(), i32> {
+    fn flush(&self, file: &OpenFile, chunk: *mut ChunkHeader) -> Result<(), Failure> {
         // SAFETY: the chunk's memory is there while its entry is; the lock keeps its owner from beginning another in it.
         let mut header = unsafe { chunk.read_volatile() };
         if header.magic != chunk::MAGIC {
             return Ok(());
         }
         if header.kind == chunk::KIND_DESKS {
-            return desks(file, chunk, &header);
+            return Ok(desks(file, chunk, &header)?);
         }
         if self.sequence.swap(header.sequence, Ordering::Relaxed) != header.sequence {
             self.flushed.store(chunk::HEADER_BYTES as u32, Ordering::Relaxed);
@@ -134,12 +158,33 @@ impl Entry {
         let slots = unsafe {
             core::slice::from_raw_parts(chunk.cast::<u8>().add(from as usize), end.wrapping_sub(from) as usize)
         };
-        file.write(slots, header.offset.saturating_add(u64::from(from)))?;
-        header.committed = end;
-        file.write(space::header_bytes(&header), header.offset)?;
-        self.flushed.store(end, Ordering::Relaxed);
-        Ok(())
+        let written = file.write(slots, header.offset.saturating_add(u64::from(from)));
+        // Whatever there is room for: the header has its place as a rule, and counts what was lost since.
+        header.committed = if written.is_ok() { end } else { from };
+        let counted = file.write(space::header_bytes(&header), header.offset);
+        let Some(errno) = written.err().or(counted.err()) else {
+            self.flushed.store(end, Ordering::Relaxed);
+            return Ok(());
+        };
+        let missing = match (header.kind, counted) {
+            (chunk::KIND_EVENTS, Ok(())) => calls(slots),
+            // A place that has never taken a header has taken no records.
+            (chunk::KIND_EVENTS, Err(_)) => calls(slots).saturating_add(header.lost),
+            _ => 0,
+        };
+        Err(Failure { errno, missing })
     }
+}
+
+/// How many calls whole records tell of.
+fn calls(slots: &[u8]) -> u64 {
+    let (mut calls, mut rest) = (0u64, slots);
+    while let Some(word) = rest.first_chunk() {
+        let head = Head::from_word(u64::from_ne_bytes(*word));
+        calls = calls.saturating_add(u64::from(head.kind == KIND_CALL));
+        rest = rest.get(usize::from(head.extra).wrapping_add(1).wrapping_mul(SLOT_BYTES)..).unwrap_or_default();
+    }
+    calls
 }
 
 /// Writes the desks as far as they have been used.

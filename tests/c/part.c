@@ -1,14 +1,18 @@
 /* part HOW: three rounds of 10 + 20 calls, where the 20 of each round lie between a start and a stop of HOW: profiler
  * (the runtime's), driver, signal (SIGUSR2), push, start or domain (ranges). Prints how many calls succeeded.
+ * With fork, another thread makes 20 calls in a range, and while it is open a child makes 20 outside of any.
  * NVTX is a client written here after the layout of version 3's types: a library named by NVTX_INJECTION64_PATH fills in
  * function pointers. */
 #define _GNU_SOURCE
 #include "cuda_min.h"
 #include <dlfcn.h>
+#include <pthread.h>
 #include <signal.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 cudaError_t cudaProfilerStart(void);
 cudaError_t cudaProfilerStop(void);
@@ -57,11 +61,40 @@ static void load(void) {
     domain_push = core2[4], domain_pop = core2[5], register_a = core2[10], domain_create = core2[12];
 }
 
+static pthread_barrier_t step;
+
+static void *in_range(void *unused) {
+    int device = 0;
+    push_a("step");
+    for (int i = 0; i < 20; i++) cudaGetDevice(&device);
+    pthread_barrier_wait(&step);
+    pthread_barrier_wait(&step);
+    pop();
+    return unused;
+}
+
+static int forking(void) {
+    int device = 0, status = 1;
+    pthread_t thread;
+    if (!push_a || pthread_barrier_init(&step, 0, 2) || pthread_create(&thread, 0, in_range, 0)) return 0;
+    pthread_barrier_wait(&step);
+    pid_t pid = fork();
+    if (pid == 0) {
+        for (int i = 0; i < 20; i++) cudaGetDevice(&device);
+        _exit(0);
+    }
+    waitpid(pid, &status, 0);
+    pthread_barrier_wait(&step);
+    pthread_join(thread, 0);
+    return status;
+}
+
 int main(int argc, char **argv) {
     const char *how = argc > 1 ? argv[1] : "";
     int device = 0, good = 0, levels = 0;
     uint64_t id = 0;
     load();
+    if (!strcmp(how, "fork")) return forking();
     void *domain = domain_create ? domain_create("lib") : 0, *name = register_a ? register_a(domain, "step") : 0;
     attributes registered = {3, sizeof registered, 0, 0, 0, 0, 0, 0, 3, name};
     attributes ascii = {3, sizeof ascii, 0, 0, 0, 0, 0, 0, 1, "inner"};

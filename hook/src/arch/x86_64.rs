@@ -29,7 +29,7 @@ pub struct Frame {
     pub result: u64,
     /// The call's place on the thread's desk.
     pub open: *mut OpenCall,
-    /// Start of a call that has no place on the desk, ticks.
+    /// Start of a call that has no place on the desk, ticks; of one without a slot, the function.
     pub late_start: u64,
     /// The function's slot.
     pub slot: *const Slot,
@@ -52,6 +52,13 @@ impl Frame {
     /// The words that `Op::word` counts: registers, saved frame, return address, stack arguments.
     pub fn words(&self) -> *const u64 {
         self.registers.as_ptr()
+    }
+
+    /// Makes the call one of a function that has no slot; only for a call that is not recorded.
+    pub fn pass_to(&mut self, real: usize) {
+        // The trampoline reads no more of a slot than its first word then.
+        self.late_start = real as u64;
+        self.slot = (&raw const self.late_start).cast();
     }
 }
 
@@ -216,10 +223,12 @@ macro_rules! trampoline {
             "22:",
             "mov rcx, [rbp - 24]",
             "mov r8, [rbp - 16]",
+            // The slot may lie in the frame.
+            "mov r10, [r11]",
             ".cfi_remember_state",
             "leave",
             ".cfi_def_cfa rsp, 8",
-            "jmp qword ptr [r11]",
+            "jmp r10",
             ".cfi_restore_state",
             "21:",
             // cudaErrorSymbolNotFound, CUDA_ERROR_NOT_FOUND.

@@ -18,7 +18,7 @@ pub struct Frame {
     pub result_high: u64,
     /// The call's place on the thread's desk.
     pub open: *mut OpenCall,
-    /// Start of a call that has no place on the desk, ticks.
+    /// Start of a call that has no place on the desk, ticks; of one without a slot, the function.
     pub late_start: u64,
     /// x8: where the caller wants a structure that does not fit registers.
     pub indirect: u64,
@@ -36,6 +36,13 @@ impl Frame {
     /// The words that `Op::word` counts: registers, saved frame, return address, stack arguments.
     pub fn words(&self) -> *const u64 {
         self.registers.as_ptr()
+    }
+
+    /// Makes the call one of a function that has no slot; only for a call that is not recorded.
+    pub fn pass_to(&mut self, real: usize) {
+        // The trampoline reads no more of a slot than its first word then.
+        self.late_start = real as u64;
+        self.slot = (&raw const self.late_start).cast();
     }
 }
 
