@@ -32,19 +32,12 @@ static NOWHERE: Nowhere = Nowhere(UnsafeCell::new(MaybeUninit::zeroed()));
 
 /// Gives the thread a desk; false if there is none to be had: it then has one that has no places.
 pub fn sit_down(thread: &mut Thread) -> bool {
-    let found = find(thread.id);
-    let desk = found.unwrap_or(NOWHERE.0.get().cast());
+    let Some(desk) = find(thread.id) else {
+        sit_nowhere(thread);
+        return false;
+    };
     thread.desk = desk;
     thread.deeper = 0;
-    if found.is_none() {
-        // SAFETY: the end of the desk's calls, and the last of them, whose frame is above all.
-        unsafe {
-            thread.desk_end = (&raw mut (*desk).calls).cast::<OpenCall>().add(DESK_CALLS);
-            AtomicU64::from_ptr(&raw mut (*thread.desk_end.sub(1)).frame).store(u64::MAX, Ordering::Relaxed);
-        }
-        thread.open = thread.desk_end;
-        return false;
-    }
     // SAFETY: a mapped desk that is now this thread's.
     unsafe {
         (*desk).no_frame = u64::MAX;
@@ -56,6 +49,25 @@ pub fn sit_down(thread: &mut Thread) -> bool {
         thread.desk_end = calls.add(DESK_CALLS);
     }
     true
+}
+
+/// The thread has a desk that has no places.
+fn sit_nowhere(thread: &mut Thread) {
+    let desk: *mut Desk = NOWHERE.0.get().cast();
+    thread.desk = desk;
+    thread.deeper = 0;
+    // SAFETY: the end of the desk's calls, and the last of them, whose frame is above all.
+    unsafe {
+        thread.desk_end = (&raw mut (*desk).calls).cast::<OpenCall>().add(DESK_CALLS);
+        AtomicU64::from_ptr(&raw mut (*thread.desk_end.sub(1)).frame).store(u64::MAX, Ordering::Relaxed);
+    }
+    thread.open = thread.desk_end;
+}
+
+/// The thread could not begin: its desk, if it got one, is for others.
+pub fn leave(thread: &mut Thread) {
+    stand_up(thread);
+    sit_nowhere(thread);
 }
 
 /// Flags of all calls, where records have them.

@@ -145,8 +145,13 @@ fn open(frame: &mut Frame, thread: &mut Thread) {
 fn begin(thread: &mut Thread) {
     thread.busy = 1;
     thread.identify();
-    if !desks::sit_down(thread) || !chunks::begin(thread) {
+    if desks::sit_down(thread) && chunks::begin(thread) {
+        thread.backoff = 0;
+    } else {
+        desks::leave(thread);
         chunks::stand_in(thread);
+        thread.backoff = thread.backoff.saturating_mul(2).clamp(16, 1 << 16);
+        thread.patience = thread.backoff;
     }
     thread.watch_end();
     thread.generation = process::generation();

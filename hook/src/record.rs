@@ -135,6 +135,7 @@ unsafe fn leave_slowly(frame: &mut Frame, end: u64, thread: &mut Thread) {
     }
     close(frame, thread);
     thread.hand_on_if_ending();
+    thread.try_again_if_due();
 }
 
 /// Stands in for the place of a call on a desk that is full. While there are such calls, none ends the quick way.

@@ -248,6 +248,13 @@ pub fn thread_name() -> [u8; 16] {
     name
 }
 
+/// Sleeps for about so long; a signal may end it earlier.
+pub fn sleep_ns(ns: u64) {
+    let time = [0u64, ns];
+    // SAFETY: two words of ours, the second below a second.
+    unsafe { call(libc::SYS_nanosleep, [(&raw const time) as usize, 0, 0, 0, 0, 0]) };
+}
+
 /// Gives the processor to another thread.
 pub fn yield_now() {
     // SAFETY: no arguments.
@@ -382,12 +389,14 @@ impl TryLock {
     pub fn try_for_a_while(&self) -> Option<Held<'_>> {
         use core::sync::atomic::Ordering;
         let me = crate::arch::thread() as usize;
-        for round in 0..20_000u32 {
-            match self.0.compare_exchange_weak(0, me, Ordering::Acquire, Ordering::Relaxed) {
+        for round in 0..1_000u32 {
+            match self.0.compare_exchange(0, me, Ordering::Acquire, Ordering::Relaxed) {
                 Ok(_) => return Some(Held(self)),
                 Err(holder) if holder == me => return None,
-                Err(_) if round % 16 == 15 => yield_now(),
-                Err(_) => core::hint::spin_loop(),
+                Err(_) if round < 500 => core::hint::spin_loop(),
+                Err(_) if round < 800 => yield_now(),
+                // Whoever holds it is in a system call, or has lost the processor.
+                Err(_) => sleep_ns(100_000),
             }
         }
         None

@@ -4,7 +4,7 @@ use core::ffi::c_void;
 use core::sync::atomic::{AtomicU32, AtomicUsize, Ordering, compiler_fence};
 use umtui_wire::chunk::{ChunkHeader, Desk, OpenCall};
 
-use crate::{arch, chunks, desks, loader, record, sys};
+use crate::{arch, chunks, desks, file, loader, record, sys};
 
 /// A thread's state, in static thread-local storage. Only its own thread (and its signal handlers) use it.
 #[repr(C, align(64))]
@@ -37,6 +37,10 @@ pub struct Thread {
     pub id: u32,
     /// Calls of signal handlers that were lost while the chunk was busy, to be counted in it.
     pub lost_meanwhile: u32,
+    /// Calls that a thread without a chunk lets pass before it tries to get one again.
+    pub patience: u32,
+    /// How many it let pass the last time; more each time.
+    pub backoff: u32,
     /// Open ranges.
     pub ranges: u32,
     /// Open ranges of [`Thread::range_domain`] from one on that is waited for.
@@ -116,6 +120,17 @@ impl Thread {
         chunks::hand_back(self);
         compiler_fence(Ordering::SeqCst);
         self.go_on();
+    }
+
+    /// After a call: a thread that could get no chunk tries again now and then, since what was in the way may be gone.
+    pub fn try_again_if_due(&mut self) {
+        if self.has_chunk() || self.deeper > 0 || !file::is_open() {
+            return;
+        }
+        match self.patience.checked_sub(1) {
+            Some(left) => self.patience = left,
+            None => self.generation = u64::MAX,
+        }
     }
 
     /// After a call: hands on if the thread is ending and this was its outermost call.
