@@ -80,9 +80,9 @@ fn a_recorded_call_and_an_unrecorded_one_stay_cheap() {
 }
 
 /// Processor time of one call, ps: what scale.c says.
-fn call_time(programs: &Path, threads: u32, recording: &Path) -> f64 {
-    let program = common::faked(programs, "scale", &[&threads.to_string(), "300000"]);
-    let mut command = common::hooked(recording, &program);
+fn call_time(programs: &Path, threads: u32, recording: Option<&Path>) -> f64 {
+    let program = common::faked(programs, "scale", &[&threads.to_string(), "200000"]);
+    let mut command = recording.map_or_else(|| common::again(&program), |folder| common::hooked(folder, &program));
     command.env("UMTUI_TICKS_PER_SECOND", "2000000000");
     let output = run(command);
     assert!(output.status.success(), "{output:?}");
@@ -92,17 +92,20 @@ fn call_time(programs: &Path, threads: u32, recording: &Path) -> f64 {
 #[test]
 fn two_threads_record_as_fast_as_one() {
     let Some(programs) = programs() else { return };
-    // In turn, since the machine is busier at one time than at another; processor time, since it may have one processor.
-    let mut speedups: Vec<f64> = (0..7)
+    // Processor time, since there may be one processor for both; beside the program without the hook in the same round,
+    // since two processors may be one core, or be busy with something else.
+    let mut speedups: Vec<f64> = (0..9)
         .map(|_| {
             let folder = tempfile::tempdir().unwrap();
-            let [one, two] =
-                [1, 2].map(|threads| call_time(programs, threads, &folder.path().join(threads.to_string())));
+            let [one, two] = [1, 2].map(|threads| {
+                let hooked = call_time(programs, threads, Some(&folder.path().join(threads.to_string())));
+                hooked / call_time(programs, threads, None)
+            });
             2.0 * one / two
         })
         .collect();
     speedups.sort_by(f64::total_cmp);
     println!("two threads record {speedups:.2?} times as many calls as one");
-    // Most rounds may be disturbed: two threads of one processor core share what it has.
-    assert!(speedups[5] > 1.7, "{speedups:.2?}");
+    // Some rounds are disturbed whatever we do; threads that wrote to one cache line would be below 1 in all of them.
+    assert!(speedups[6] > 1.7, "{speedups:.2?}");
 }

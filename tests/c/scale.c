@@ -1,5 +1,6 @@
-/* scale THREADS CALLS: each thread makes CALLS calls of one cheap driver function. Prints the processor time of a call in
- * picoseconds, the least over the threads. */
+/* scale THREADS CALLS [WORK]: each thread makes CALLS calls of a driver function that counts to WORK, 100 if it is not said:
+ * about as long as the quickest of the real ones. Prints the processor time of a call in picoseconds, the least over the
+ * threads. */
 #define _GNU_SOURCE
 #include "fake.h"
 #include <pthread.h>
@@ -7,6 +8,13 @@
 #include <time.h>
 
 static long calls;
+static int amount = 100;
+
+static int inside(void) {
+    for (volatile int i = 0; i < amount; i++) {}
+    return 0;
+}
+
 static pthread_barrier_t together;
 
 static long long now(void) {
@@ -16,6 +24,7 @@ static long long now(void) {
 }
 
 static void *work(void *took) {
+    fake_inside = inside;
     for (int i = 0; i < 1000; i++) cuCtxSynchronize();
     pthread_barrier_wait(&together);
     long long start = now();
@@ -28,6 +37,7 @@ static void *work(void *took) {
 int main(int argc, char **argv) {
     int threads = argc > 1 ? atoi(argv[1]) : 1;
     calls = argc > 2 ? atol(argv[2]) : 100000;
+    if (argc > 3) amount = atoi(argv[3]);
     if (threads < 1 || threads > 16) return 2;
     pthread_t id[16];
     long long took[16], least = -1;
