@@ -4,11 +4,11 @@
 //! While nothing is to be recorded the trampoline that records nothing is in force. Calls that are open when recording
 //! stops are recorded to their ends.
 
-use core::ffi::{CStr, c_char, c_int};
+use core::ffi::c_int;
 use core::sync::atomic::{AtomicBool, AtomicU8, Ordering};
 use umtui_wire::table::FUNCTIONS;
 
-use crate::{file, process, text};
+use crate::{file, kept, process, text};
 
 const ALL: u8 = 0;
 const PROFILER: u8 = 1;
@@ -18,29 +18,10 @@ const SIGNAL: u8 = 3;
 static MODE: AtomicU8 = AtomicU8::new(ALL);
 static ON: AtomicBool = AtomicBool::new(true);
 
-unsafe extern "C" {
-    static environ: *const *const c_char;
-}
-
-/// The value of the variable that says which part is to be recorded: `profiler`, `nvtx:RANGE`, `nvtx:RANGE@DOMAIN` or
-/// `signal:NUMBER`.
-fn wish() -> Option<&'static [u8]> {
-    // SAFETY: the C library's list of C strings, ended by a null; at load nobody changes it.
-    unsafe {
-        let mut entry = environ;
-        while !entry.is_null() && !(*entry).is_null() {
-            if let Some(value) = CStr::from_ptr(*entry).to_bytes().strip_prefix(b"UMTUI_CAPTURE=") {
-                return Some(value);
-            }
-            entry = entry.add(1);
-        }
-    }
-    None
-}
-
-/// Takes over what is asked for. At load: a signal may come before the first CUDA call.
+/// Takes over what the variable asks for: `profiler`, `nvtx:RANGE`, `nvtx:RANGE@DOMAIN` or `signal:NUMBER`. At load: a
+/// signal may come before the first CUDA call.
 pub fn prepare() {
-    let Some(wish) = wish() else { return };
+    let Some(wish) = kept::find(kept::current(), c"UMTUI_CAPTURE=") else { return };
     let mode = if wish == b"profiler" {
         PROFILER
     } else if let Some(range) = wish.strip_prefix(b"nvtx:") {

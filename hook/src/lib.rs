@@ -28,7 +28,6 @@ mod enter;
 mod exports;
 mod file;
 mod follow;
-mod foreign;
 mod interpose;
 mod kept;
 mod kernels;

@@ -6,7 +6,7 @@
 use core::ffi::{CStr, c_char, c_int, c_void};
 use core::sync::atomic::{AtomicUsize, Ordering};
 
-use crate::{arch, foreign, symbols};
+use crate::{arch, symbols};
 
 type Dlsym = unsafe extern "C" fn(*mut c_void, *const c_char) -> *mut c_void;
 type Dlvsym = unsafe extern "C" fn(*mut c_void, *const c_char, *const c_char) -> *mut c_void;
@@ -46,7 +46,7 @@ pub fn prepare() {
     for (place, next, name) in functions {
         if next.load(Ordering::Relaxed) == 0 {
             let in_glibc = LIBRARIES.iter().find_map(|library| symbols::of_library(library, name.to_bytes()));
-            let real = in_glibc.unwrap_or_else(|| foreign::function(name));
+            let real = in_glibc.or_else(|| symbols::of_another(name.to_bytes())).unwrap_or(0);
             place.store(real, Ordering::Release);
             next.store(symbols::of_tool(name.to_bytes()).unwrap_or(real), Ordering::Release);
         }

@@ -63,7 +63,7 @@ pub fn piece(first: u64) -> Option<Piece> {
     let (offset, reused) = match extend() {
         Some(offset) => (offset, false),
         None => {
-            let Some(offset) = reuse(|_, _| Ok(())) else {
+            let Some(offset) = OpenFile::again().ok().and_then(|file| reuse(&file, |_| Ok(()))) else {
                 file::full();
                 return None;
             };
@@ -116,18 +116,18 @@ fn memory(offset: u64, reserved: u64, reused: bool) -> Result<*mut u8, i32> {
 /// # Errors
 /// The errno of what failed; `Ok(false)`: the cap leaves no place.
 pub fn place(file: &OpenFile, header: &mut ChunkHeader) -> Result<bool, i32> {
-    let mut write = |file: &OpenFile, offset: u64| {
+    let mut write = |offset: u64| {
         header.offset = offset;
         file.write(header_bytes(header), offset)
     };
     if let Some(offset) = extend() {
-        write(file, offset)?;
+        write(offset)?;
         file::reaches(offset.saturating_add(CHUNK_UNIT));
         return Ok(true);
     }
     let mut outcome = Ok(());
-    let found = reuse(|file, offset| {
-        outcome = write(file, offset);
+    let found = reuse(file, |offset| {
+        outcome = write(offset);
         outcome
     });
     outcome.map(|()| found.is_some())
@@ -146,19 +146,18 @@ fn extend() -> Option<u64> {
 }
 
 /// The place of the oldest sealed chunk of events. `take` makes it look taken before another thread looks.
-fn reuse(take: impl FnOnce(&OpenFile, u64) -> Result<(), i32>) -> Option<u64> {
-    let file = OpenFile::again().ok()?;
+fn reuse(file: &OpenFile, take: impl FnOnce(u64) -> Result<(), i32>) -> Option<u64> {
     let _held = REUSE.try_for_a_while()?;
     let end = CLAIMED.load(Ordering::Relaxed);
     for _ in 0..LOOKS {
         let at = OLDEST.load(Ordering::Relaxed);
         let next = at.saturating_add(CHUNK_UNIT);
         OLDEST.store(if next < end { next } else { CHUNK_UNIT }, Ordering::Relaxed);
-        let Some(events) = sealed_events(&file, at) else { continue };
+        let Some(events) = sealed_events(file, at) else { continue };
         // Nobody may take it for what it was.
         file.write(&[0; 8], at).ok()?;
         file::discarded(u64::from(events));
-        take(&file, at).ok()?;
+        take(at).ok()?;
         return Some(at);
     }
     None

@@ -284,6 +284,20 @@ pub fn of_library(library: &[u8], name: &[u8]) -> Option<usize> {
     found
 }
 
+/// A function of the first object but ours that has one of this name: where the C library is another than glibc, as in
+/// a child that was built with musl. Its loader takes us, since it knows glibc's names for its own, so we must do no
+/// harm there.
+pub fn of_another(name: &[u8]) -> Option<usize> {
+    let mut found = None;
+    each_object(|object| {
+        if !arch::is_ours(object.base) {
+            found = object.function(name);
+        }
+        found.is_some()
+    });
+    found
+}
+
 /// Where other tools that are preloaded after us begin.
 static TOOLS: [AtomicUsize; 8] = [const { AtomicUsize::new(0) }; 8];
 static TOOLS_KNOWN: AtomicBool = AtomicBool::new(false);
