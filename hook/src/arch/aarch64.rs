@@ -8,15 +8,13 @@
 //! The assembly is a file of its own, without a word of Rust in it, so that it can be assembled and tested where there
 //! is no Rust for this machine: `trampoline.s`, and `layout.inc` with the numbers it needs.
 
-use core::sync::atomic::{AtomicPtr, Ordering};
-
 use crate::record::leave;
 use crate::slots::{EXPORTED, POOL, SLOTS};
 use crate::thread::Thread;
 use crate::{clock, enter, interpose, loader, measure, process, sites};
 
-use super::aarch64_frame::POOL_STEP;
-pub use super::aarch64_frame::{Frame, SITE_PLACES, Verdict, site_place};
+pub use super::aarch64_frame::{Frame, SITE_PLACES, site_place};
+use super::assembled::TRAMPOLINE;
 
 core::arch::global_asm!(
     include_str!("aarch64/layout.inc"),
@@ -59,79 +57,9 @@ core::arch::global_asm!(
     dlclose = sym loader::NEXT_DLCLOSE,
 );
 
-unsafe extern "C" {
-    fn umtui_by_ticks();
-    fn umtui_by_clock();
-    fn umtui_off();
-    fn umtui_call_recorded(times: usize);
-    fn umtui_call_directly(times: usize);
-    static umtui_nothing: u8;
-    static umtui_measured_site: u8;
-    static umtui_pool: u8;
-    // Defined by the linker: where this library begins and ends in memory.
-    static __ehdr_start: u8;
-    static _end: u8;
-}
-
-/// The trampoline in force; stubs jump through it. The one that asks for the time is right at any moment.
-/// Set from the start, since other libraries' constructors may call before ours has run.
-pub static TRAMPOLINE: AtomicPtr<()> = AtomicPtr::new(umtui_by_clock as *const () as *mut ());
-
-/// Which trampoline to use.
-pub enum Trampoline {
-    /// Any clock.
-    ByClock,
-    /// The tick counter is the clock.
-    ByTicks,
-    /// Nothing is recorded.
-    Off,
-}
-
-/// Chooses the trampoline.
-pub fn use_trampoline(which: Trampoline) {
-    let address = match which {
-        Trampoline::ByClock => umtui_by_clock as *const (),
-        Trampoline::ByTicks => umtui_by_ticks as *const (),
-        Trampoline::Off => umtui_off as *const (),
-    };
-    TRAMPOLINE.store(address.cast_mut(), Ordering::Release);
-}
-
 /// What the trampoline jumps to when a function has returned: here it always calls [`leave`].
 pub fn leave_of(_: u8) -> usize {
     0
-}
-
-/// The address of a function that does nothing.
-pub fn nothing() -> usize {
-    &raw const umtui_nothing as usize
-}
-
-/// Where [`call_recorded`] calls from.
-pub fn measured_site() -> u64 {
-    &raw const umtui_measured_site as u64
-}
-
-/// Calls it through the trampoline in force.
-pub fn call_recorded(times: usize) {
-    // SAFETY: the slot stands for the function, the site is known, and the thread is ready to record.
-    unsafe { umtui_call_recorded(times) };
-}
-
-/// Calls it as it is.
-pub fn call_directly(times: usize) {
-    // SAFETY: it does nothing.
-    unsafe { umtui_call_directly(times) };
-}
-
-/// The address of the pool's stub with this index.
-pub fn pool_stub(index: usize) -> usize {
-    (&raw const umtui_pool as usize).wrapping_add(index.wrapping_mul(POOL_STEP))
-}
-
-/// Whether an address lies in this library: one of our stubs.
-pub fn is_ours(address: usize) -> bool {
-    (&raw const __ehdr_start as usize..&raw const _end as usize).contains(&address)
 }
 
 /// Defines an exported stub.

@@ -10,6 +10,7 @@ mod aarch64;
 #[cfg_attr(not(target_arch = "aarch64"), allow(dead_code, reason = "the assertions alone"))]
 #[path = "aarch64/frame.rs"]
 mod aarch64_frame;
+mod assembled;
 #[cfg(target_arch = "aarch64")]
 #[path = "aarch64/linux.rs"]
 mod linux;
@@ -24,6 +25,7 @@ mod x86_64;
 #[cfg(target_arch = "x86_64")]
 pub use x86_64::*;
 
+pub use assembled::*;
 pub use linux::*;
 
 #[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]

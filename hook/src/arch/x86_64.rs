@@ -9,18 +9,18 @@
 //! saved `rbp`, the return address and the stack arguments, so that one index (`Op::word`) finds any argument.
 
 use core::mem::offset_of;
-use core::sync::atomic::{AtomicPtr, Ordering};
 use umtui_wire::chunk::OpenCall;
 
 use crate::slots::{API_AT, EXPORTED, POOL, SLOTS, Slot, UNKNOWN_STACK};
 use crate::thread::Thread;
 use crate::{clock, enter, process, sites, slots};
 
+use super::assembled::TRAMPOLINE;
+
 mod leave;
 mod measure;
 
 pub use leave::leave_of;
-pub use measure::{call_directly, call_recorded, measured_site, nothing};
 
 /// A call that is passing through the trampoline.
 #[repr(C)]
@@ -47,31 +47,6 @@ const _: () = assert!(size_of::<Slot>() == 32);
 const _: () = assert!(offset_of!(Slot, real) == 0 && offset_of!(Slot, leave) == 8);
 const _: () = assert!(size_of::<OpenCall>() == 64);
 const _: () = assert!(offset_of!(OpenCall, head) == 0 && offset_of!(OpenCall, registers) == 24);
-
-impl Frame {
-    /// The words that `Op::word` counts: registers, saved frame, return address, stack arguments.
-    pub fn words(&self) -> *const u64 {
-        self.registers.as_ptr()
-    }
-
-    /// Makes the call one of a function that has no slot; only for a call that is not recorded.
-    pub fn pass_to(&mut self, real: usize) {
-        // The trampoline reads no more of a slot than its first word then.
-        self.late_start = real as u64;
-        self.slot = (&raw const self.late_start).cast();
-    }
-}
-
-/// What [`enter::enter`] tells the trampoline to do.
-#[repr(u64)]
-pub enum Verdict {
-    /// Call the slot's function without recording it.
-    Pass = 0,
-    /// Call it and record it.
-    Record = 1,
-    /// There is no such function: return an error.
-    Missing = 2,
-}
 
 // A thread's state, in static thread-local storage: one instruction away, never allocated. `generation`
 // begins as a value that no generation has.
@@ -344,40 +319,6 @@ core::arch::global_asm!(
     control = const slots::CONTROLS_RECORDING,
 );
 
-unsafe extern "C" {
-    fn umtui_by_ticks();
-    fn umtui_by_clock();
-    fn umtui_off();
-    static umtui_pool: u8;
-    // Defined by the linker: where this library begins and ends in memory.
-    static __ehdr_start: u8;
-    static _end: u8;
-}
-
-/// The trampoline in force; stubs jump through it. The one that asks for the time is right at any moment.
-/// Set from the start, since other libraries' constructors may call before ours has run.
-pub static TRAMPOLINE: AtomicPtr<()> = AtomicPtr::new(umtui_by_clock as *const () as *mut ());
-
-/// Which trampoline to use.
-pub enum Trampoline {
-    /// Any clock.
-    ByClock,
-    /// The tick counter is the clock.
-    ByTicks,
-    /// Nothing is recorded.
-    Off,
-}
-
-/// Chooses the trampoline.
-pub fn use_trampoline(which: Trampoline) {
-    let address = match which {
-        Trampoline::ByClock => umtui_by_clock as *const (),
-        Trampoline::ByTicks => umtui_by_ticks as *const (),
-        Trampoline::Off => umtui_off as *const (),
-    };
-    TRAMPOLINE.store(address.cast_mut(), Ordering::Release);
-}
-
 // Stubs for function pointers that the program is handed: a fixed pool, since no code is made at run time.
 core::arch::global_asm!(
     ".text",
@@ -398,19 +339,6 @@ core::arch::global_asm!(
     slots = sym SLOTS,
     trampoline = sym TRAMPOLINE,
 );
-
-/// Bytes from one stub of the pool to the next.
-const POOL_STEP: usize = 32;
-
-/// The address of the pool's stub with this index.
-pub fn pool_stub(index: usize) -> usize {
-    (&raw const umtui_pool as usize).wrapping_add(index.wrapping_mul(POOL_STEP))
-}
-
-/// Whether an address lies in this library: one of our stubs.
-pub fn is_ours(address: usize) -> bool {
-    (&raw const __ehdr_start as usize..&raw const _end as usize).contains(&address)
-}
 
 /// Defines an exported stub.
 macro_rules! export {

@@ -3,6 +3,7 @@
 use core::mem::offset_of;
 use umtui_wire::chunk::OpenCall;
 
+use crate::arch::{POOL_STEP, Verdict};
 use crate::slots::{API_AT, CONTROLS_RECORDING, LEFT_OUT, Slot, UNKNOWN_STACK};
 use crate::thread::Thread;
 
@@ -32,31 +33,6 @@ pub struct Frame {
     pub site: u64,
 }
 
-impl Frame {
-    /// The words that `Op::word` counts: registers, saved frame, return address, stack arguments.
-    pub fn words(&self) -> *const u64 {
-        self.registers.as_ptr()
-    }
-
-    /// Makes the call one of a function that has no slot; only for a call that is not recorded.
-    pub fn pass_to(&mut self, real: usize) {
-        // The trampoline reads no more of a slot than its first word then.
-        self.late_start = real as u64;
-        self.slot = (&raw const self.late_start).cast();
-    }
-}
-
-/// What [`crate::enter::enter`] tells the trampoline to do.
-#[repr(u64)]
-pub enum Verdict {
-    /// Call the slot's function without recording it.
-    Pass = 0,
-    /// Call it and record it.
-    Record = 1,
-    /// There is no such function: return an error.
-    Missing = 2,
-}
-
 /// Places for call sites, see [`site_place`].
 pub const SITE_PLACES: usize = 1 << 16;
 /// Bits of an address that all instructions have in common.
@@ -66,9 +42,6 @@ const SITE_SHIFT: u32 = 2;
 pub const fn site_place(site: u64) -> usize {
     (site >> SITE_SHIFT) as usize & (SITE_PLACES - 1)
 }
-
-/// Bytes from one stub of the pool to the next.
-pub const POOL_STEP: usize = 32;
 
 const LAYOUT: &[u8] = include_bytes!("layout.inc");
 

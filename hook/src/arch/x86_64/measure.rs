@@ -44,34 +44,5 @@ core::arch::global_asm!(
     "ret",
     ".cfi_endproc",
     slot = sym crate::measure::NOTHING,
-    trampoline = sym super::TRAMPOLINE,
+    trampoline = sym crate::arch::TRAMPOLINE,
 );
-
-unsafe extern "C" {
-    fn umtui_call_recorded(times: usize);
-    fn umtui_call_directly(times: usize);
-    static umtui_nothing: u8;
-    static umtui_measured_site: u8;
-}
-
-/// The address of a function that does nothing.
-pub fn nothing() -> usize {
-    &raw const umtui_nothing as usize
-}
-
-/// Where [`call_recorded`] calls from.
-pub fn measured_site() -> u64 {
-    &raw const umtui_measured_site as u64
-}
-
-/// Calls it through the trampoline in force.
-pub fn call_recorded(times: usize) {
-    // SAFETY: the slot stands for the function, the site is known, and the thread is ready to record.
-    unsafe { umtui_call_recorded(times) };
-}
-
-/// Calls it as it is.
-pub fn call_directly(times: usize) {
-    // SAFETY: it does nothing.
-    unsafe { umtui_call_directly(times) };
-}
