@@ -85,7 +85,9 @@ fn remove_stale(base: &Path) {
         if !ours {
             continue;
         }
-        let stale = match OpenOptions::new().write(true).custom_flags(libc::O_NOFOLLOW).open(path.join(LOCK)) {
+        // Held until the folder is gone: a folder whose lock has just been made is then never taken by its owner too.
+        let lock = OpenOptions::new().write(true).custom_flags(libc::O_NOFOLLOW).open(path.join(LOCK));
+        let stale = match &lock {
             Ok(lock) => poll::lock(lock.as_fd()),
             Err(_) => entry
                 .metadata()
@@ -118,5 +120,30 @@ mod tests {
         let path = used.path().to_owned();
         drop(used);
         assert!(!path.exists());
+    }
+
+    #[test]
+    fn a_folder_that_was_just_made_is_never_removed() {
+        let base = tempfile::tempdir().unwrap();
+        let done = std::sync::atomic::AtomicBool::new(false);
+        std::thread::scope(|threads| {
+            threads.spawn(|| {
+                while !done.load(std::sync::atomic::Ordering::Relaxed) {
+                    remove_stale(base.path());
+                }
+            });
+            for _ in 0..3000 {
+                // The lock belongs to the open file, so another thread is as good as another process.
+                let folder = PrivateFolder::within(base.path());
+                let kept = folder.as_ref().is_ok_and(|folder| folder.path().exists());
+                std::thread::yield_now();
+                let kept = kept && folder.is_ok_and(|folder| folder.path().join(LOCK).exists());
+                if !kept {
+                    done.store(true, std::sync::atomic::Ordering::Relaxed);
+                    panic!("a folder in use was removed");
+                }
+            }
+            done.store(true, std::sync::atomic::Ordering::Relaxed);
+        });
     }
 }
