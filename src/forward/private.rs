@@ -88,7 +88,8 @@ fn remove_stale(base: &Path) {
         // Held until the folder is gone: a folder whose lock has just been made is then never taken by its owner too.
         let lock = OpenOptions::new().write(true).custom_flags(libc::O_NOFOLLOW).open(path.join(LOCK));
         let stale = match &lock {
-            Ok(lock) => poll::lock(lock.as_fd()),
+            // What was opened may be the lock of a folder that has gone, and another is there under its name.
+            Ok(lock) => poll::lock(lock.as_fd()) && is_at(lock, &path.join(LOCK)),
             Err(_) => entry
                 .metadata()
                 .and_then(|data| data.modified())
@@ -98,6 +99,12 @@ fn remove_stale(base: &Path) {
             let _ = fs::remove_dir_all(&path);
         }
     }
+}
+
+/// Whether a path leads to this file.
+fn is_at(file: &File, path: &Path) -> bool {
+    let identity = |data: fs::Metadata| (data.dev(), data.ino());
+    file.metadata().map(identity).ok().is_some_and(|own| fs::symlink_metadata(path).map(identity).ok() == Some(own))
 }
 
 #[cfg(test)]
