@@ -7,6 +7,7 @@
 
 #![no_std]
 
+pub mod activity;
 pub mod checksum;
 pub mod chunk;
 pub mod clock;

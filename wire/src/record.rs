@@ -25,10 +25,25 @@ pub const KIND_API: u8 = 17;
 pub const KIND_MODULE: u8 = 18;
 /// A kernel handle and its name.
 pub const KIND_KERNEL: u8 = 19;
-/// Kinds from here on are those of the GPU and the driver.
+/// A device: `a` its ordinal, `b` the string id of its name; word 1 its memory in bytes, word 2 compute capability (minor
+/// << 32 | major), word 3 multiprocessors | PCI domain << 32, word 4 PCI bus << 32 | PCI device, word 5 `DEVICE_*` bits;
+/// in the extra slot its UUID, two words.
+pub const KIND_DEVICE: u8 = 20;
+/// Kinds from here on are those of the GPU and the driver, see [`crate::activity`].
 pub const KIND_GPU_FIRST: u8 = 32;
-/// Kinds from here on are ranges and marks.
+/// Kinds from here on are ranges and marks, see [`crate::activity`].
 pub const KIND_RANGE_FIRST: u8 = 64;
+
+/// Device bit: host and device may use managed memory at the same time.
+pub const DEVICE_CONCURRENT_MANAGED: u64 = 1;
+/// Device bit: it reaches memory that CUDA did not allocate.
+pub const DEVICE_PAGEABLE_ACCESS: u64 = 2;
+/// Device bit: it does so through the host's page tables.
+pub const DEVICE_HOST_PAGE_TABLES: u64 = 4;
+/// Device bit: it is part of the host's chip.
+pub const DEVICE_INTEGRATED: u64 = 8;
+/// Device bit: it is a part of a device (MIG).
+pub const DEVICE_PART: u64 = 16;
 
 /// The first word of a record.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
