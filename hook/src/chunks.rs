@@ -9,7 +9,7 @@ use umtui_wire::record::{Head, KIND_CLOCK, KIND_THREAD, SLOT_BYTES, Slot};
 
 use crate::file::OpenFile;
 use crate::thread::Thread;
-use crate::{clock, definitions, file, space, sys, written};
+use crate::{clock, definitions, evidence, file, space, sys, written};
 
 /// Bytes of a chunk that are reserved on disk at first, where the rest can follow.
 pub const FIRST_BYTES: u64 = 8192;
@@ -303,6 +303,7 @@ fn introduce(thread: &mut Thread) -> bool {
     let head = Head { kind: KIND_THREAD, extra: 0, a: 0, b: thread.id };
     put(thread, [head.word(), now.ticks, u64::from(name), 0, 0, 0]);
     note_clock(thread, now);
+    evidence::write_due(thread);
     true
 }
 
@@ -317,6 +318,7 @@ pub fn refresh_clock(thread: &mut Thread) {
         let head = Head { kind: KIND_THREAD, extra: 0, a: 0, b: thread.id };
         put(thread, [head.word(), now.ticks, u64::from(definitions::string(name)), 0, 0, 0]);
     }
+    evidence::write_due(thread);
 }
 
 fn note_clock(thread: &mut Thread, now: ClockTriple) {
@@ -342,10 +344,10 @@ pub fn losing(ticks: u64) {
     }
 }
 
-/// Appends one slot, if there is room.
-fn put(thread: &mut Thread, slot: Slot) {
+/// Appends one slot that is no event of its own; false if there is no room. The thread has its chunk for itself.
+pub fn put(thread: &mut Thread, slot: Slot) -> bool {
     if !thread.has_chunk() {
-        return;
+        return false;
     }
     // SAFETY: the thread's mapped chunk; the slot is checked to lie within it.
     unsafe {
@@ -353,7 +355,7 @@ fn put(thread: &mut Thread, slot: Slot) {
         let at = end.load(Ordering::Relaxed);
         let next = at.wrapping_add(SLOT_BYTES as u32);
         if next > thread.limit {
-            return;
+            return false;
         }
         let [head, rest @ ..] = slot;
         let record = thread.chunk.byte_add(at as usize);
@@ -362,4 +364,5 @@ fn put(thread: &mut Thread, slot: Slot) {
         (*thread.chunk).others = (*thread.chunk).others.wrapping_add(1);
         end.store(next, Ordering::Release);
     }
+    true
 }

@@ -10,7 +10,7 @@ use umtui_wire::header::{self, CHUNK_UNIT, FileHeader, HEADER_BYTES};
 
 use crate::clock::{self, Clock};
 use crate::config::{self, Config, Place};
-use crate::{arch, rank, space, sys, text, written};
+use crate::{arch, evidence, rank, space, sys, text, written};
 
 static HEADER: AtomicPtr<FileHeader> = AtomicPtr::new(core::ptr::null_mut());
 static DEVICE: AtomicU64 = AtomicU64::new(0);
@@ -234,6 +234,7 @@ pub fn discarded(events: u64) {
     if let Some(discarded) = live!(discarded, AtomicU64) {
         discarded.fetch_add(events, Ordering::Relaxed);
     }
+    evidence::repeat();
 }
 
 /// The file, opened anew.

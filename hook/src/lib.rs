@@ -25,6 +25,7 @@ mod definitions;
 mod desks;
 mod elf;
 mod enter;
+mod evidence;
 mod exports;
 mod file;
 mod follow;

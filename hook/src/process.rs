@@ -4,8 +4,8 @@ use core::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
 use crate::arch::{self, Trampoline};
 use crate::{
-    capture, chunks, clock, config, definitions, desks, file, follow, kept, kernels, loader, modules, nvtx, sites,
-    slots, symbols, sys, thread,
+    capture, chunks, clock, config, definitions, desks, evidence, file, follow, kept, kernels, loader, modules, nvtx,
+    sites, slots, symbols, sys, thread,
 };
 
 /// A page that the kernel wipes in a child after fork or clone, so one load tells a child from its parent.
@@ -95,6 +95,7 @@ fn begin() -> bool {
         desks::forget();
         slots::after_fork();
         file::forget();
+        evidence::after_fork();
     }
     let config = config::read();
     if !config.wanted || !loader::is_glibc() {

@@ -185,7 +185,7 @@ fn lose_deeper(thread: &mut Thread) {
 }
 
 /// Runs `write` while nobody else may write into the thread's chunk; `None` if somebody is.
-fn with_chunk<R>(thread: &mut Thread, write: impl FnOnce(&mut Thread) -> R) -> Option<R> {
+pub fn with_chunk<R>(thread: &mut Thread, write: impl FnOnce(&mut Thread) -> R) -> Option<R> {
     if thread.busy != 0 || thread.quick_until == BUSY {
         return None;
     }
@@ -237,7 +237,7 @@ unsafe fn write(frame: &Frame, slot: &Slot, flags: u8, call: &Opened, end: u64, 
 
 /// Where the next record goes, with room for the longest: after a fresh clock reading, in a fresh chunk, or
 /// both, when they are due.
-fn room(thread: &mut Thread, now: u64) -> Option<*mut u8> {
+pub fn room(thread: &mut Thread, now: u64) -> Option<*mut u8> {
     if !thread.has_chunk() {
         return None;
     }
