@@ -28,6 +28,28 @@ pub struct Config {
     pub groups: u16,
 }
 
+/// What is wanted of the GPU's side.
+pub struct Gpu {
+    /// Anything.
+    pub on: bool,
+    /// Page faults, which slow the program.
+    pub faults: bool,
+    /// Allocations as the driver sees them.
+    pub memory: bool,
+    /// Graphs as a whole, not node by node.
+    pub whole_graphs: bool,
+}
+
+/// Reads what is wanted of the GPU's side.
+pub fn gpu() -> Gpu {
+    Gpu {
+        on: number(b"UMTUI_GPU") != Some(0),
+        faults: number(b"UMTUI_FAULTS") == Some(1),
+        memory: number(b"UMTUI_GPU_MEMORY") == Some(1),
+        whole_graphs: number(b"UMTUI_WHOLE_GRAPHS") == Some(1),
+    }
+}
+
 /// How the file is written.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum Place {
@@ -85,6 +107,13 @@ fn groups(names: &[u8]) -> u16 {
 /// Appends the folder in which the process's file is to be made.
 pub fn push_folder<const N: usize>(path: &mut text::Path<N>) {
     variable(b"UMTUI_OUT", |byte| {
+        path.push(&[byte]);
+    });
+}
+
+/// Appends a variable's value as it was when the program was started.
+pub fn push_variable<const N: usize>(name: &[u8], path: &mut text::Path<N>) {
+    variable(name, |byte| {
         path.push(&[byte]);
     });
 }

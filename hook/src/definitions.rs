@@ -10,7 +10,7 @@ use core::sync::atomic::{AtomicU8, AtomicU16, AtomicU32, AtomicU64, Ordering};
 use umtui_wire::chunk::{self, ChunkHeader};
 use umtui_wire::definition::{API_DYNAMIC, NO_STRING, TEXT_AT, TEXT_MAX, extra_slots};
 use umtui_wire::header::CHUNK_UNIT;
-use umtui_wire::record::{Head, KIND_API, KIND_KERNEL, KIND_MODULE, KIND_STRING, SLOT_BYTES};
+use umtui_wire::record::{Head, KIND_API, KIND_DEVICE, KIND_KERNEL, KIND_MODULE, KIND_STRING, SLOT_BYTES};
 use umtui_wire::table::{FUNCTIONS, Layer};
 
 use crate::elf::BuildId;
@@ -284,6 +284,13 @@ pub fn module(path: &[u8], start: u64, end: u64, file_offset: u64, build_id: Opt
         *word = u64::from_le_bytes(value);
     }
     with_writer(|writer| writer.put(head, [start, end, file_offset, clock::now(), 0], b"", tail));
+}
+
+/// Describes a device; words 1 to 5 and the UUID as they lie in the record.
+pub fn device(ordinal: u16, name: u32, words: [u64; 5], uuid: [u64; 2]) {
+    let head = Head { kind: KIND_DEVICE, extra: 1, a: ordinal, b: name };
+    let [first, second] = uuid;
+    with_writer(|writer| writer.put(head, words, b"", [first, second, 0, 0, 0, 0]));
 }
 
 /// Says what a kernel handle stands for from now on.

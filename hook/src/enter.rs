@@ -142,7 +142,7 @@ fn open(frame: &mut Frame, thread: &mut Thread) {
 }
 
 /// Makes the thread ready to record.
-fn begin(thread: &mut Thread) {
+pub fn begin(thread: &mut Thread) {
     thread.busy = 1;
     thread.identify();
     if desks::sit_down(thread) && chunks::begin(thread) {

@@ -10,7 +10,7 @@ use core::mem::MaybeUninit;
 use core::sync::atomic::{AtomicUsize, Ordering};
 
 use crate::kept::{Kept, List, PRELOAD, PRELOAD_MAX, current, find, join, lacking, strings, value};
-use crate::{arch, loader, sys, text};
+use crate::{arch, cupti, loader, sys, text};
 
 /// The functions that are interposed.
 #[derive(Clone, Copy)]
@@ -114,6 +114,9 @@ fn real(function: Function, words: [usize; 6]) -> c_int {
     type Real = unsafe extern "C" fn(usize, usize, usize, usize, usize, usize) -> c_int;
     let address = address(function);
     let [a, b, c, d, e, f] = words;
+    if !matches!(function, Function::Spawn | Function::Spawnp) {
+        cupti::flush_at_once();
+    }
     if address != 0 {
         // SAFETY: the function takes as many of these words as it has arguments; the caller answers for them.
         return unsafe { core::mem::transmute::<usize, Real>(address)(a, b, c, d, e, f) };

@@ -108,6 +108,27 @@ pub fn global(name: &CStr) -> *mut c_void {
     Loaded::open(core::ptr::null()).map_or(core::ptr::null_mut(), |program| program.symbol(name))
 }
 
+/// A library that stays loaded.
+pub struct Library(*mut c_void);
+
+impl Library {
+    /// By name or path; `None` if there is none.
+    pub fn open(name: &CStr, flags: c_int) -> Option<Self> {
+        let real = DLOPEN.load(Ordering::Acquire);
+        if real == 0 {
+            return None;
+        }
+        // SAFETY: the address is dlopen's.
+        let handle = unsafe { core::mem::transmute::<usize, Dlopen>(real)(name.as_ptr(), flags) };
+        if handle.is_null() { None } else { Some(Self(handle)) }
+    }
+
+    /// A symbol of the library or of what it depends on; null if there is none.
+    pub fn symbol(&self, name: &CStr) -> *mut c_void {
+        symbol(self.0, name)
+    }
+}
+
 /// A library that is loaded already, by soname or path; released when it goes.
 struct Loaded(*mut c_void);
 

@@ -4,8 +4,8 @@ use core::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
 use crate::arch::{self, Trampoline};
 use crate::{
-    capture, chunks, clock, config, definitions, desks, evidence, file, follow, kept, kernels, loader, modules, nvtx,
-    sites, slots, symbols, sys, thread,
+    capture, chunks, clock, config, cupti, definitions, desks, ending, evidence, file, follow, kept, kernels, loader,
+    modules, nvtx, sites, slots, symbols, sys, thread,
 };
 
 /// A page that the kernel wipes in a child after fork or clone, so one load tells a child from its parent.
@@ -145,6 +145,7 @@ unsafe extern "C" fn forked() {
         PAGE.state.store(STATE_NONE, Ordering::Release);
     }
     nvtx::after_fork();
+    cupti::after_fork();
 }
 
 unsafe extern "C" fn load() {
@@ -155,6 +156,7 @@ unsafe extern "C" fn load() {
     watch_fork();
     kept::prepare();
     follow::prepare();
+    ending::prepare();
 }
 
 unsafe extern "C" fn unload() {

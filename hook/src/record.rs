@@ -1,6 +1,7 @@
 //! The end of a call: one record into the thread's chunk.
 
 use core::sync::atomic::{AtomicU32, AtomicU64, Ordering, compiler_fence};
+use umtui_wire::activity::{KIND_SUBMIT, POINTERS_CUT, POINTERS_MAX};
 use umtui_wire::chunk::{DESK_CALLS, OpenCall};
 use umtui_wire::record::{DURATION_AT, FLAG_ENTRY, FLAG_LONG, FLAG_NOT_STATUS, Head, KIND_CALL, SLOT_BYTES, pack_site};
 use umtui_wire::table::{Access, Op};
@@ -8,7 +9,7 @@ use umtui_wire::table::{Access, Op};
 use crate::arch::Frame;
 use crate::slots::{Slot, shape};
 use crate::thread::{BUSY, Thread};
-use crate::{capture, chunks, definitions, desks, file, kernels, procaddress, process, slots, sys};
+use crate::{capture, chunks, clock, cupti, definitions, desks, file, kernels, procaddress, process, slots, sys};
 
 /// Bytes of the longest record, and of what may come before it: clock reading, thread's name.
 const LONGEST: usize = 16 * SLOT_BYTES;
@@ -134,6 +135,11 @@ unsafe fn leave_slowly(frame: &mut Frame, end: u64, thread: &mut Thread) {
         lost(thread);
     }
     close(frame, thread);
+    if slot.also.load(Ordering::Relaxed) != 0 && cupti::is_due() && !(slot.initialises() && frame.result as u32 != 0) {
+        thread.entering = thread.entering.wrapping_add(1);
+        cupti::begin();
+        thread.entering = thread.entering.wrapping_sub(1);
+    }
     thread.hand_on_if_ending();
     thread.try_again_if_due();
 }
@@ -198,6 +204,50 @@ pub fn with_chunk<R>(thread: &mut Thread, write: impl FnOnce(&mut Thread) -> R) 
     Some(result)
 }
 
+/// Writes a record that is an event and no call, all its words, head first; false if it could not be, and is counted.
+pub fn put_event(thread: &mut Thread, words: &[u64]) -> bool {
+    let written = put_words(thread, words);
+    if !written {
+        lost(thread);
+    }
+    written
+}
+
+/// Writes a record that is no event; false if it could not be.
+pub fn put_other(thread: &mut Thread, words: &[u64]) -> bool {
+    let written = put_words(thread, words);
+    if written {
+        // SAFETY: the thread's own mapped chunk.
+        unsafe { (*thread.chunk).others = (*thread.chunk).others.wrapping_add(1) };
+    }
+    written
+}
+
+fn put_words(thread: &mut Thread, words: &[u64]) -> bool {
+    let Some((&head, rest)) = words.split_first() else { return false };
+    let head = Head::from_word(head);
+    let slots = usize::from(head.extra).wrapping_add(1);
+    if slots.wrapping_mul(SLOT_BYTES) > LONGEST || words.len() != slots.wrapping_mul(SLOT_BYTES / 8) {
+        return false;
+    }
+    let written = with_chunk(thread, |thread| {
+        let record = room(thread, clock::now())?;
+        // SAFETY: the chunk has room for the longest record.
+        unsafe {
+            core::ptr::copy_nonoverlapping(rest.as_ptr(), record.add(8).cast::<u64>(), rest.len());
+            commit(thread, record, head);
+        }
+        Some(())
+    });
+    written.flatten().is_some()
+}
+
+/// Number of the chunk that the thread's next record goes to, if it fits.
+pub fn chunk_sequence(thread: &Thread) -> u64 {
+    // SAFETY: the thread's mapped chunk.
+    if thread.has_chunk() { unsafe { (*thread.chunk).sequence } } else { u64::MAX }
+}
+
 /// # Safety
 /// `frame` is the call's.
 unsafe fn write(frame: &Frame, slot: &Slot, flags: u8, call: &Opened, end: u64, thread: &mut Thread) -> bool {
@@ -205,6 +255,10 @@ unsafe fn write(frame: &Frame, slot: &Slot, flags: u8, call: &Opened, end: u64, 
     let long = duration >> 32 != 0;
     let extra = slot.extra().wrapping_add(u8::from(long));
     let bytes = usize::from(extra).wrapping_add(1).wrapping_mul(SLOT_BYTES);
+    if slot.also.load(Ordering::Relaxed) & slots::SUBMITS != 0 && !is_deeper(frame.open) {
+        // SAFETY: the call's frame, after the call.
+        unsafe { submit(frame, slot, call.start, end, thread) };
+    }
     let Some(record) = room(thread, end) else { return false };
     let status = frame.result as u32;
     let succeeded = status == 0 || flags & slots::RETURNS_OTHER != 0;
@@ -233,6 +287,42 @@ unsafe fn write(frame: &Frame, slot: &Slot, flags: u8, call: &Opened, end: u64, 
         commit(thread, record, head);
     }
     true
+}
+
+/// Before the record of a call that hands work to a device: what the work is known by there, and which memory it may
+/// touch. The driver's function, which is inside the runtime's, has both.
+///
+/// # Safety
+/// `frame` is the call's.
+unsafe fn submit(frame: &Frame, slot: &Slot, start: u64, now: u64, thread: &mut Thread) {
+    // The callback came while this call was open, or one inside it.
+    let correlation = if thread.correlation_at > frame.open as usize { thread.correlation } else { 0 };
+    thread.correlation = 0;
+    thread.correlation_at = 0;
+    let mut words = [0u64; 3 + POINTERS_MAX as usize];
+    let mut pointers = 0u16;
+    if frame.result as u32 == 0 && slots::arguments_wanted() {
+        let found = words.get_mut(3..).unwrap_or_default();
+        // SAFETY: as the caller says; the call has succeeded.
+        pointers = unsafe { kernels::pointers(frame, slot.flags.load(Ordering::Relaxed), found) };
+    }
+    if correlation == 0 && pointers == 0 {
+        return;
+    }
+    let Some(record) = room(thread, now) else { return };
+    let used = 3usize.wrapping_add(usize::from(pointers & !POINTERS_CUT));
+    let slots = used.div_ceil(SLOT_BYTES / 8);
+    let head = Head { kind: KIND_SUBMIT, extra: slots.wrapping_sub(1) as u8, a: pointers, b: correlation };
+    if let Some(place) = words.get_mut(1) {
+        *place = start;
+    }
+    // SAFETY: the chunk has room for the longest record and what comes before it, and this is shorter.
+    unsafe {
+        let count = slots.wrapping_mul(SLOT_BYTES / 8).wrapping_sub(1);
+        core::ptr::copy_nonoverlapping(words.as_ptr().add(1), record.add(8).cast::<u64>(), count);
+        commit(thread, record, head);
+        (*thread.chunk).others = (*thread.chunk).others.wrapping_add(1);
+    }
 }
 
 /// Where the next record goes, with room for the longest: after a fresh clock reading, in a fresh chunk, or

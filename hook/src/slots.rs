@@ -35,6 +35,8 @@ pub struct Slot {
     pub unknown: AtomicU8,
     /// How its arguments are read, one of [`shape`].
     pub shape: AtomicU8,
+    /// [`INITIALISES`], [`SUBMITS`].
+    pub also: AtomicU8,
 }
 
 /// Ways to read arguments that need no look at the ops; most calls are of these.
@@ -104,6 +106,10 @@ pub const HAS_TEXT: u8 = 32;
 pub const CONTROLS_RECORDING: u8 = 64;
 /// The function is not to be recorded.
 pub const LEFT_OUT: u8 = 128;
+/// It initialises the driver: [`Slot::also`].
+pub const INITIALISES: u8 = 1;
+/// It hands work to a device.
+pub const SUBMITS: u8 = 2;
 /// Any of the actions after the call.
 pub const ACTIONS: u8 = ACTION_PROC_ADDRESS | ACTION_LAUNCH | ACTION_LAUNCH_EX | ACTION_UNLOAD;
 
@@ -120,7 +126,13 @@ impl Slot {
             flags: AtomicU8::new(0),
             unknown: AtomicU8::new(0),
             shape: AtomicU8::new(shape::OTHER),
+            also: AtomicU8::new(0),
         }
+    }
+
+    /// Whether it is `cuInit`.
+    pub fn initialises(&self) -> bool {
+        self.also.load(Ordering::Relaxed) & INITIALISES != 0
     }
 
     /// Api id, by which the trace knows the function.
@@ -174,6 +186,7 @@ impl Slot {
         self.shape.store(shape::of(ops), Ordering::Relaxed);
         let flags = returns | text | actions(function.name.as_bytes());
         self.flags.store(if left_out { LEFT_OUT } else { flags }, Ordering::Relaxed);
+        self.also.store(if left_out { 0 } else { also(function.name.as_bytes()) }, Ordering::Relaxed);
         self.record_bytes.store(NEVER_QUICK, Ordering::Relaxed);
         self.set_head(if arguments_wanted() { function.extra } else { 0 }, api);
     }
@@ -223,6 +236,15 @@ fn actions(name: &[u8]) -> u8 {
         b"cuLaunchKernelEx" => ACTION_LAUNCH_EX,
         b"cuModuleUnload" | b"cuLibraryUnload" => ACTION_UNLOAD,
         b"cudaProfilerStart" | b"cudaProfilerStop" | b"cuProfilerStart" | b"cuProfilerStop" => CONTROLS_RECORDING,
+        _ => 0,
+    }
+}
+
+/// What else is to be done, by name.
+fn also(name: &[u8]) -> u8 {
+    match name {
+        b"cuInit" => INITIALISES,
+        _ if crate::cupti::submits(name) => SUBMITS,
         _ => 0,
     }
 }
@@ -311,7 +333,10 @@ pub fn define_once(slot: &Slot) {
     }
     if !crate::definitions::api(slot.api()) {
         slot.described.store(0, Ordering::Release);
-    } else if slot.flags.load(Ordering::Relaxed) == 0 && slot.unknown.load(Ordering::Relaxed) == 0 {
+    } else if slot.flags.load(Ordering::Relaxed) == 0
+        && slot.also.load(Ordering::Relaxed) == 0
+        && slot.unknown.load(Ordering::Relaxed) == 0
+    {
         let bytes = u32::from(slot.extra()).wrapping_add(1).wrapping_mul(SLOT_BYTES as u32);
         slot.record_bytes.store(bytes, Ordering::Release);
         slot.leave.store(arch::leave_of(slot.shape.load(Ordering::Relaxed)), Ordering::Release);

@@ -89,12 +89,13 @@ impl Object {
         unsafe { CStr::from_ptr(self.strings.wrapping_add(offset) as *const libc::c_char) }.to_bytes()
     }
 
-    fn file_name(&self) -> &[u8] {
-        if self.path.is_null() {
-            return b"";
-        }
+    fn path(&self) -> &[u8] {
         // SAFETY: the loader's own string.
-        text::file_name(unsafe { CStr::from_ptr(self.path) }.to_bytes())
+        if self.path.is_null() { b"" } else { unsafe { CStr::from_ptr(self.path) }.to_bytes() }
+    }
+
+    fn file_name(&self) -> &[u8] {
+        text::file_name(self.path())
     }
 
     /// Its soname, else its file name.
@@ -280,6 +281,31 @@ pub fn of_library(library: &[u8], name: &[u8]) -> Option<usize> {
             found = object.function(name);
         }
         found.is_some()
+    });
+    found
+}
+
+/// A function of the first loaded library whose file name begins so and that has one of this name.
+pub fn of_prefix(beginning: &[u8], name: &[u8]) -> Option<usize> {
+    let mut found = None;
+    each_object(|object| {
+        if object.file_name().starts_with(beginning) {
+            found = object.function(name);
+        }
+        found.is_some()
+    });
+    found
+}
+
+/// Appends the path of the first loaded library whose file name begins so; whether there is one.
+pub fn path_of_loaded<const N: usize>(beginning: &[u8], path: &mut text::Path<N>) -> bool {
+    let mut found = false;
+    each_object(|object| {
+        found = object.file_name().starts_with(beginning);
+        if found {
+            path.push(object.path());
+        }
+        found
     });
     found
 }

@@ -255,6 +255,36 @@ pub fn sleep_ns(ns: u64) {
     unsafe { call(libc::SYS_nanosleep, [(&raw const time) as usize, 0, 0, 0, 0, 0]) };
 }
 
+/// Sleeps until [`wake`] is called for `word`, as long as it holds `value`, and no longer than `limit_ns`.
+pub fn wait(word: &core::sync::atomic::AtomicU32, value: u32, limit_ns: u64) {
+    let time = [limit_ns / 1_000_000_000, limit_ns % 1_000_000_000];
+    let operation = (libc::FUTEX_WAIT | libc::FUTEX_PRIVATE_FLAG) as usize;
+    let words = [word.as_ptr() as usize, operation, value as usize, (&raw const time) as usize, 0, 0];
+    // SAFETY: the word is static or outlives the call, the time is ours.
+    unsafe { call(libc::SYS_futex, words) };
+}
+
+/// Wakes all that [`wait`] for `word`.
+pub fn wake(word: &core::sync::atomic::AtomicU32) {
+    let operation = (libc::FUTEX_WAKE | libc::FUTEX_PRIVATE_FLAG) as usize;
+    // SAFETY: the word is only looked up by its address.
+    unsafe { call(libc::SYS_futex, [word.as_ptr() as usize, operation, i32::MAX as usize, 0, 0, 0]) };
+}
+
+/// Gives the calling thread a name, of at most 15 bytes.
+pub fn set_thread_name(name: &CStr) {
+    // SAFETY: the kernel reads the C string.
+    unsafe { call(libc::SYS_prctl, [libc::PR_SET_NAME as usize, name.as_ptr() as usize, 0, 0, 0, 0]) };
+}
+
+/// Ends the process at once.
+pub fn exit(status: i32) -> ! {
+    loop {
+        // SAFETY: does not come back.
+        unsafe { call(libc::SYS_exit_group, [status as usize, 0, 0, 0, 0, 0]) };
+    }
+}
+
 /// Gives the processor to another thread.
 pub fn yield_now() {
     // SAFETY: no arguments.
@@ -334,7 +364,16 @@ const HELD: u64 = !(1 << 3 | 1 << 4 | 1 << 6 | 1 << 7 | 1 << 10 | 1 << 30);
 impl SignalsHeld {
     /// From here on.
     pub fn hold() -> Self {
-        let (held, mut before) = (HELD, 0u64);
+        Self::of(HELD)
+    }
+
+    /// All of them, for a thread that begins meanwhile: it is to take none.
+    pub fn hold_all() -> Self {
+        Self::of(u64::MAX)
+    }
+
+    fn of(held: u64) -> Self {
+        let mut before = 0u64;
         // SAFETY: both are sets of 8 bytes, the second ours to be filled.
         unsafe {
             call(

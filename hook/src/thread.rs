@@ -49,6 +49,10 @@ pub struct Thread {
     pub range_domain: usize,
     /// Nonzero once the C library has told that the thread ends; it may not tell again.
     pub ending: u32,
+    /// Id of the work that the thread has last handed to a device, by CUPTI; zero once it is written down.
+    pub correlation: u32,
+    /// Place on the desk of the next call when it was.
+    pub correlation_at: usize,
     /// Name as last recorded.
     pub name: [u8; 16],
 }

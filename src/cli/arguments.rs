@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
-use crate::launch::{Capture, RunOptions};
+use crate::launch::{Capture, Gpu, RunOptions};
 
 /// Explore what CUDA programs do with unified memory, in the terminal, live or afterwards.
 #[derive(Debug, Parser)]
@@ -86,6 +86,18 @@ pub struct Extent {
     /// Record only functions of these groups: memory, launch, copy, sync, stream, event, graph, device, module, other
     #[arg(long, value_name = "GROUPS", value_delimiter = ',', value_parser = group)]
     pub only: Vec<&'static str>,
+    /// Record API calls alone: no kernels, copies or migrations
+    #[arg(long, conflicts_with_all = ["um_faults", "gpu_memory", "whole_graphs"])]
+    pub no_gpu: bool,
+    /// Record page faults, thrashing, throttling and remote mappings too; slows programs that fault
+    #[arg(long)]
+    pub um_faults: bool,
+    /// Record allocations as the driver sees them too; about 1.5 us for each
+    #[arg(long)]
+    pub gpu_memory: bool,
+    /// Record a launched CUDA graph as a whole, not each of its nodes; costs less
+    #[arg(long)]
+    pub whole_graphs: bool,
 }
 
 impl Extent {
@@ -97,6 +109,12 @@ impl Extent {
             capture: self.capture.clone(),
             arguments: !self.no_args,
             only: self.only.clone(),
+            gpu: Gpu {
+                on: !self.no_gpu,
+                faults: self.um_faults,
+                memory: self.gpu_memory,
+                whole_graphs: self.whole_graphs,
+            },
         }
     }
 }

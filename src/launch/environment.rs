@@ -37,6 +37,25 @@ impl Capture {
     }
 }
 
+/// What is recorded of the GPU and the driver.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Gpu {
+    /// Anything: kernels, copies, migrations.
+    pub on: bool,
+    /// Page faults, thrashing, throttling, remote mappings.
+    pub faults: bool,
+    /// Allocations as the driver sees them.
+    pub memory: bool,
+    /// Graphs as a whole, not node by node.
+    pub whole_graphs: bool,
+}
+
+impl Default for Gpu {
+    fn default() -> Self {
+        Self { on: true, faults: false, memory: false, whole_graphs: false }
+    }
+}
+
 /// What can be chosen for a recording.
 #[derive(Clone, Debug)]
 pub struct RunOptions {
@@ -48,11 +67,13 @@ pub struct RunOptions {
     pub arguments: bool,
     /// Groups of functions, all if there are none: names of [`umtui_wire::group::GROUPS`].
     pub only: Vec<&'static str>,
+    /// What of the GPU's side.
+    pub gpu: Gpu,
 }
 
 impl Default for RunOptions {
     fn default() -> Self {
-        Self { max_bytes: None, capture: Capture::All, arguments: true, only: Vec::new() }
+        Self { max_bytes: None, capture: Capture::All, arguments: true, only: Vec::new(), gpu: Gpu::default() }
     }
 }
 
@@ -100,6 +121,17 @@ impl Environment {
         }
         if !options.arguments {
             variables.push(("UMTUI_ARGUMENTS", "0".into()));
+        }
+        let Gpu { on, faults, memory, whole_graphs } = options.gpu;
+        for (name, wanted, value) in [
+            ("UMTUI_GPU", !on, "0"),
+            ("UMTUI_FAULTS", faults, "1"),
+            ("UMTUI_GPU_MEMORY", memory, "1"),
+            ("UMTUI_WHOLE_GRAPHS", whole_graphs, "1"),
+        ] {
+            if wanted {
+                variables.push((name, value.into()));
+            }
         }
         if !options.only.is_empty() {
             variables.push(("UMTUI_ONLY", options.only.join(",").into()));

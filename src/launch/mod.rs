@@ -8,7 +8,7 @@ mod run;
 mod ticks;
 
 pub use check::why_silent;
-pub use environment::{Capture, Environment, EnvironmentError, RunOptions};
+pub use environment::{Capture, Environment, EnvironmentError, Gpu, RunOptions};
 pub use guest::{Demo, GuestError, demo, hook};
 pub use program::{Program, ProgramError, Streams, program_name, signal};
 pub use run::{RunFolder, RunFolderError};

@@ -1,0 +1,331 @@
+//! The second door: what the GPU and the driver do, by CUPTI.
+//!
+//! It opens when the program's `cuInit` has returned, and only then loads libcupti: a process that never uses CUDA pays
+//! nothing, and variables by which the driver loads other tools stay theirs. Each kind of evidence that cannot be had is
+//! said with its reason; API calls are recorded all the same.
+
+mod buffers;
+mod clock;
+mod collector;
+mod decode;
+mod library;
+mod names;
+mod others;
+mod submits;
+mod writer;
+
+use core::cell::UnsafeCell;
+use core::ffi::c_void;
+use core::mem::MaybeUninit;
+use core::sync::atomic::{AtomicU32, AtomicUsize, Ordering};
+
+use umtui_wire::activity::{
+    EVIDENCE_ACTIVITY, EVIDENCE_CORRELATION, EVIDENCE_FAULTS, EVIDENCE_MEMORY, EVIDENCE_MIGRATIONS, WHY_NO_DEVICE,
+    WHY_NO_LIBRARY, WHY_NO_THREAD, WHY_NOT_ASKED, WHY_RECORDED, WHY_REFUSED, WHY_STEPPED_ASIDE, WHY_TAKEN,
+    WHY_UNUSABLE_LIBRARY,
+};
+
+use crate::config::Gpu;
+use crate::{config, definitions, devices, evidence, loader, sites, sys};
+use library::{CounterConfig, Functions};
+
+pub use submits::submits;
+
+/// Nothing has been tried.
+const NONE: u32 = 0;
+/// Somebody is at it.
+const STARTING: u32 = 1;
+/// Records come.
+const ON: u32 = 2;
+/// No records come, or none any more.
+const OFF: u32 = 3;
+
+static STATE: AtomicU32 = AtomicU32::new(NONE);
+/// The process that records come from: a child of vfork shares our memory.
+static OWNER: AtomicU32 = AtomicU32::new(0);
+static SUBSCRIBER: AtomicUsize = AtomicUsize::new(0);
+/// Kinds of activity that were enabled, a bit for each.
+static ENABLED: core::sync::atomic::AtomicU64 = core::sync::atomic::AtomicU64::new(0);
+/// Somebody else began to use CUPTI before us.
+static TAKEN: AtomicU32 = AtomicU32::new(0);
+
+/// `CUPTI_ERROR_MULTIPLE_SUBSCRIBERS_NOT_SUPPORTED`.
+const MULTIPLE_SUBSCRIBERS: i32 = 39;
+/// First version whose callbacks fit drivers of CUDA 12 and later. 11.8's name other functions there, and give every
+/// call the same id (seen with driver 580).
+const FITS_NEW_DRIVERS: u32 = 18 + 1;
+
+/// How long the end of the process may be put off for what is still to be handed over, ns.
+const AT_EXIT_NS: u64 = 2_000_000_000;
+/// The same before the program becomes another one, or ends without its exit handlers.
+const AT_ONCE_NS: u64 = 500_000_000;
+
+struct Place(UnsafeCell<MaybeUninit<Functions>>);
+// SAFETY: written once, by whoever has set STATE to STARTING, before anybody reads it.
+unsafe impl Sync for Place {}
+static FUNCTIONS: Place = Place(UnsafeCell::new(MaybeUninit::uninit()));
+
+/// Whether it is still to be tried.
+pub fn is_due() -> bool {
+    STATE.load(Ordering::Relaxed) == NONE
+}
+
+/// What kept it from being recorded.
+struct Trouble {
+    why: u32,
+    result: i32,
+    detail: u32,
+}
+
+impl Trouble {
+    const fn new(why: u32) -> Self {
+        Self { why, result: 0, detail: 0 }
+    }
+
+    /// CUPTI has said no.
+    const fn refused(result: i32) -> Self {
+        Self { why: if result == MULTIPLE_SUBSCRIBERS { WHY_TAKEN } else { WHY_REFUSED }, result, detail: 0 }
+    }
+}
+
+/// What is known of versions.
+#[derive(Clone, Copy, Default)]
+struct Versions {
+    driver: u32,
+    library: u32,
+}
+
+impl Versions {
+    fn tell(self, what: u16, trouble: &Trouble) {
+        evidence::tell(what, trouble.why, trouble.detail, trouble.result as u32, self.driver, self.library);
+    }
+
+    fn recorded(self, what: u16, detail: u32) {
+        evidence::tell(what, WHY_RECORDED, detail, 0, self.driver, self.library);
+    }
+}
+
+/// The program has initialised the driver, and the call is over. Once.
+#[cold]
+#[inline(never)]
+pub fn begin() {
+    if STATE.compare_exchange(NONE, STARTING, Ordering::AcqRel, Ordering::Acquire).is_err() {
+        return;
+    }
+    let _errno = sys::Errno::save();
+    // The loader and CUPTI take locks that a handler which calls CUDA would wait for.
+    let _held = sys::SignalsHeld::hold();
+    let wanted = config::gpu();
+    let devices = devices::describe();
+    let mut versions = Versions { driver: devices::driver_version(), library: 0 };
+    let begun = if !wanted.on {
+        Err(Trouble::new(WHY_NOT_ASKED))
+    } else if devices == Some(0) {
+        Err(Trouble::new(WHY_NO_DEVICE))
+    } else if TAKEN.load(Ordering::Acquire) != 0 {
+        Err(Trouble::new(WHY_TAKEN))
+    } else {
+        connect(&wanted, &mut versions)
+    };
+    // Where somebody else has meanwhile made us step aside, that stands.
+    let state = if begun.is_ok() { ON } else { OFF };
+    let _ = STATE.compare_exchange(STARTING, state, Ordering::AcqRel, Ordering::Acquire);
+    if let Err(trouble) = begun {
+        for what in [EVIDENCE_ACTIVITY, EVIDENCE_MIGRATIONS, EVIDENCE_FAULTS, EVIDENCE_CORRELATION, EVIDENCE_MEMORY] {
+            versions.tell(what, &trouble);
+        }
+    }
+}
+
+/// Finds the library and has it record. Whatever it refuses beyond the activity itself is said, and no hindrance.
+fn connect(wanted: &Gpu, versions: &mut Versions) -> Result<(), Trouble> {
+    let found = library::find(versions.driver).ok_or(Trouble::new(WHY_NO_LIBRARY))?;
+    sites::objects_changed();
+    let path = definitions::string(found.path.as_bytes());
+    let functions = Functions::of(&found.library).map_err(|lacking| Trouble {
+        detail: definitions::string(lacking.to_bytes()),
+        ..Trouble::new(WHY_UNUSABLE_LIBRARY)
+    })?;
+    // SAFETY: see Place; nobody reads it before the collector is started.
+    let functions: &'static Functions = unsafe { (*FUNCTIONS.0.get()).write(functions) };
+    let mut subscriber: *mut c_void = core::ptr::null_mut();
+    // SAFETY: CUPTI's functions; what they fill and call back is ours and stays.
+    unsafe {
+        check((functions.get_version)(&mut versions.library))?;
+        check((functions.subscribe)(&mut subscriber, submits::called, core::ptr::null_mut()))?;
+    }
+    SUBSCRIBER.store(subscriber as usize, Ordering::Release);
+    OWNER.store(sys::pid(), Ordering::Release);
+    let enabled = enable(functions, wanted, *versions, path)
+        .and_then(|()| if collector::start(functions) { Ok(()) } else { Err(Trouble::new(WHY_NO_THREAD)) });
+    if let Err(trouble) = enabled {
+        leave_quietly(functions);
+        return Err(trouble);
+    }
+    if versions.library >= FITS_NEW_DRIVERS || versions.driver < 12_000 {
+        submits::enable(functions, subscriber);
+        versions.recorded(EVIDENCE_CORRELATION, path);
+    } else {
+        versions.tell(EVIDENCE_CORRELATION, &Trouble { detail: path, ..Trouble::new(WHY_UNUSABLE_LIBRARY) });
+    }
+    at_exit();
+    Ok(())
+}
+
+fn check(result: i32) -> Result<(), Trouble> {
+    if result == 0 { Ok(()) } else { Err(Trouble::refused(result)) }
+}
+
+/// Enables kinds of activity; only that of kernels must work.
+fn enable(functions: &Functions, wanted: &Gpu, versions: Versions, path: u32) -> Result<(), Trouble> {
+    // SAFETY: CUPTI's function; what it calls back is ours.
+    check(unsafe { (functions.register_callbacks)(requested, completed) })?;
+    let enable = |kind: u32| {
+        // SAFETY: CUPTI's function takes a number.
+        let result = unsafe { (functions.enable)(kind) };
+        if result == 0 {
+            ENABLED.fetch_or(1u64.wrapping_shl(kind), Ordering::Relaxed);
+        }
+        check(result)
+    };
+    if wanted.whole_graphs {
+        // Before kernels, or graphs are traced node by node.
+        let _ = enable(decode::GRAPH_TRACE);
+    }
+    enable(decode::CONCURRENT_KERNEL)?;
+    for kind in [decode::MEMCPY, decode::MEMCPY2, decode::MEMSET, decode::SYNCHRONIZATION, decode::CUDA_EVENT] {
+        let _ = enable(kind);
+    }
+    let _ = enable(decode::OVERHEAD);
+    versions.recorded(EVIDENCE_ACTIVITY, path);
+    let not_asked = Trouble::new(WHY_NOT_ASKED);
+    match if wanted.memory { enable(decode::MEMORY2) } else { Err(not_asked) } {
+        Ok(()) => versions.recorded(EVIDENCE_MEMORY, path),
+        Err(trouble) => versions.tell(EVIDENCE_MEMORY, &trouble),
+    }
+    let counters = counters(functions, wanted.faults);
+    let migrations = counters.and_then(|faults| enable(decode::UNIFIED_MEMORY_COUNTER).map(|()| faults));
+    match migrations {
+        Ok(faults) => {
+            versions.recorded(EVIDENCE_MIGRATIONS, path);
+            match faults {
+                Some(Ok(())) => versions.recorded(EVIDENCE_FAULTS, path),
+                Some(Err(trouble)) => versions.tell(EVIDENCE_FAULTS, &trouble),
+                None => versions.tell(EVIDENCE_FAULTS, &Trouble::new(WHY_NOT_ASKED)),
+            }
+        }
+        Err(trouble) => {
+            versions.tell(EVIDENCE_MIGRATIONS, &trouble);
+            versions.tell(EVIDENCE_FAULTS, &trouble);
+        }
+    }
+    Ok(())
+}
+
+/// Chooses what is recorded of unified memory; of faults, if they are asked for, whether they can be.
+fn counters(functions: &Functions, faults: bool) -> Result<Option<Result<(), Trouble>>, Trouble> {
+    const TO_DEVICE: u32 = 1;
+    const TO_HOST: u32 = 2;
+    const BETWEEN_DEVICES: u32 = 8;
+    const FAULTS: [u32; 5] = [3, 4, 5, 6, 7];
+    let configure = |kinds: &[u32]| {
+        let mut configs = [CounterConfig { scope: 1, kind: 0, device: 0, enable: 1 }; 8];
+        for (config, kind) in configs.iter_mut().zip(kinds) {
+            config.kind = *kind;
+        }
+        // SAFETY: as many structures as are passed.
+        check(unsafe { (functions.configure_counters)(configs.as_ptr(), kinds.len() as u32) })
+    };
+    configure(&[TO_DEVICE, TO_HOST, BETWEEN_DEVICES]).or_else(|_| configure(&[TO_DEVICE, TO_HOST]))?;
+    Ok(faults.then(|| configure(&FAULTS).or_else(|_| configure(&[3, 4]))))
+}
+
+unsafe extern "C" fn requested(buffer: *mut *mut u8, bytes: *mut usize, records: *mut usize) {
+    let lent = if OWNER.load(Ordering::Relaxed) == sys::pid() { buffers::lend() } else { core::ptr::null_mut() };
+    // SAFETY: CUPTI's places for the answer.
+    unsafe {
+        *buffer = lent;
+        *bytes = if lent.is_null() { 0 } else { buffers::BYTES };
+        *records = 0;
+    }
+}
+
+unsafe extern "C" fn completed(_: *mut c_void, _: u32, buffer: *mut u8, _: usize, valid: usize) {
+    if buffers::hand_over(buffer, valid) && valid > 0 {
+        collector::wake();
+    }
+}
+
+/// The collector leaves CUPTI to somebody else.
+fn leave(functions: &Functions) {
+    let result = leave_quietly(functions);
+    for what in [EVIDENCE_ACTIVITY, EVIDENCE_MIGRATIONS, EVIDENCE_FAULTS, EVIDENCE_CORRELATION, EVIDENCE_MEMORY] {
+        evidence::tell(what, WHY_STEPPED_ASIDE, 0, result as u32, 0, 0);
+    }
+}
+
+/// CUPTI's answer to that we leave.
+fn leave_quietly(functions: &Functions) -> i32 {
+    let enabled = ENABLED.swap(0, Ordering::AcqRel);
+    // SAFETY: CUPTI's functions, with what it has given us.
+    unsafe {
+        for kind in (0..64).filter(|&kind| enabled.wrapping_shr(kind) & 1 != 0) {
+            (functions.disable)(kind);
+        }
+        match SUBSCRIBER.swap(0, Ordering::AcqRel) {
+            0 => 0,
+            subscriber => (functions.unsubscribe)(subscriber as *mut c_void),
+        }
+    }
+}
+
+/// Somebody else is about to use CUPTI, whose buffers and subscription are one a process.
+fn step_aside() {
+    match STATE.swap(OFF, Ordering::AcqRel) {
+        ON if OWNER.load(Ordering::Acquire) == sys::pid() => {
+            let _errno = sys::Errno::save();
+            collector::ask(collector::ASIDE, AT_EXIT_NS);
+        }
+        NONE => {
+            TAKEN.store(1, Ordering::Release);
+            STATE.store(NONE, Ordering::Release);
+        }
+        STARTING => STATE.store(STARTING, Ordering::Release),
+        _ => {}
+    }
+}
+
+/// The process is about to become another one, or to end at once: what is complete is written down, if that is quick.
+pub fn flush_at_once() {
+    if STATE.load(Ordering::Acquire) == ON && OWNER.load(Ordering::Acquire) == sys::pid() {
+        let _errno = sys::Errno::save();
+        collector::ask(collector::FLUSH, AT_ONCE_NS);
+    }
+}
+
+/// Exit handlers run backwards, so one that is registered now runs before the driver's and CUPTI's own.
+fn at_exit() {
+    type AtExit = unsafe extern "C" fn(unsafe extern "C" fn(*mut c_void), *mut c_void, *mut c_void) -> i32;
+    let register = loader::own(c"__cxa_atexit");
+    if !register.is_null() {
+        // SAFETY: the C library's function; we are never unloaded.
+        unsafe {
+            core::mem::transmute::<*mut c_void, AtExit>(register)(exiting, core::ptr::null_mut(), core::ptr::null_mut())
+        };
+    }
+}
+
+unsafe extern "C" fn exiting(_: *mut c_void) {
+    if OWNER.load(Ordering::Acquire) == sys::pid() && STATE.swap(OFF, Ordering::AcqRel) == ON {
+        collector::ask(collector::FINISH, AT_EXIT_NS);
+    }
+}
+
+/// In a child after fork: the driver does not work there, if it was initialised before.
+pub fn after_fork() {
+    if STATE.load(Ordering::Acquire) != NONE {
+        STATE.store(OFF, Ordering::Release);
+        SUBSCRIBER.store(0, Ordering::Release);
+        ENABLED.store(0, Ordering::Release);
+    }
+}

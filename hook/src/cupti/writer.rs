@@ -1,0 +1,131 @@
+//! Full buffers to records of the calling thread's chunk.
+
+use core::ffi::CStr;
+use umtui_wire::activity::KIND_DROPPED;
+use umtui_wire::record::{Head, SLOT_BYTES};
+
+use super::clock::Pair;
+use super::decode::{Decoded, decode};
+use super::library::Functions;
+use super::{buffers, names};
+use crate::thread::Thread;
+use crate::{clock, definitions, record};
+
+/// What is kept from one round to the next.
+pub struct Writer {
+    functions: Functions,
+    /// The newest reading of both clocks.
+    pair: Pair,
+    /// The chunk that it was last written to.
+    told: u64,
+    /// It was said that nobody knows how many records were dropped.
+    unknown_told: bool,
+}
+
+impl Writer {
+    /// Which has written nothing yet.
+    pub const fn new(functions: Functions) -> Self {
+        Self { functions, pair: Pair { ticks: 0, ns: 0, width: 0 }, told: u64::MAX, unknown_told: false }
+    }
+
+    /// Takes a fresh reading of both clocks, for what comes after it.
+    pub fn read_clocks(&mut self) {
+        if let Some(pair) = super::clock::pair(&self.functions) {
+            self.pair = pair;
+            self.told = u64::MAX;
+        }
+    }
+
+    /// Writes down what full buffers hold.
+    pub fn drain(&mut self, thread: &mut Thread) {
+        while let Some(full) = buffers::take() {
+            let (buffer, valid) = full.records();
+            self.buffer(thread, buffer, valid);
+        }
+    }
+
+    /// Says that all work is written that had ended when the clocks were last read, and what was dropped.
+    pub fn complete(&mut self, thread: &mut Thread) {
+        let mut dropped = 0;
+        // SAFETY: the function fills a number of ours; context and stream are not looked at.
+        let status = unsafe { (self.functions.get_dropped)(core::ptr::null_mut(), 0, &mut dropped) };
+        let unknown = status != 0 && buffers::refused() > 0 && !self.unknown_told;
+        self.unknown_told |= unknown;
+        if status == 0 && dropped > 0 || unknown {
+            let head = Head { kind: KIND_DROPPED, extra: 0, a: 0, b: 0 };
+            let count = if unknown { u64::MAX } else { dropped as u64 };
+            record::put_other(thread, &[head.word(), clock::now(), count, 0, 0, 0]);
+        }
+        if self.pair.ns != 0 && record::put_other(thread, &self.pair.record(self.pair.ns)) {
+            self.told = record::chunk_sequence(thread);
+        }
+    }
+
+    fn buffer(&mut self, thread: &mut Thread, buffer: *mut u8, valid: usize) {
+        let end = buffer.wrapping_add(valid);
+        let (mut next, mut last) = (core::ptr::null_mut::<u8>(), core::ptr::null_mut::<u8>());
+        loop {
+            // SAFETY: a buffer that CUPTI has filled, and where its last answer lies in it.
+            let status = unsafe { (self.functions.get_next_record)(buffer, valid, &mut next) };
+            let until = if status == 0 { next } else { end };
+            if !last.is_null() && until > last && until <= end {
+                let length = (until as usize).wrapping_sub(last as usize);
+                // SAFETY: part of the buffer, which is ours until it is given back.
+                self.one(thread, unsafe { core::slice::from_raw_parts(last, length) });
+            }
+            if status != 0 || next <= last || next < buffer || next >= end {
+                return;
+            }
+            last = next;
+        }
+    }
+
+    fn one(&mut self, thread: &mut Thread, bytes: &[u8]) {
+        let Some(mut decoded) = decode(bytes) else { return };
+        match &mut decoded {
+            // SAFETY: CUPTI's own strings, which last as long as their module; the collector is one thread.
+            Decoded::Kernel(kernel, name) => kernel.name = unsafe { names::name(*name) },
+            Decoded::Memory(memory, name) if *name != 0 => {
+                // SAFETY: likewise.
+                memory.name = definitions::string(unsafe { CStr::from_ptr(*name as *const _) }.to_bytes());
+            }
+            _ => {}
+        }
+        let words = decoded.words();
+        if self.told != record::chunk_sequence(thread) && self.pair.ns != 0 {
+            record::put_other(thread, &self.pair.record(0));
+            self.told = record::chunk_sequence(thread);
+        }
+        record::put_event(thread, words);
+        // The record may have begun a chunk, in which it is then the only one before the reading.
+        if self.told != record::chunk_sequence(thread) && self.pair.ns != 0 {
+            record::put_other(thread, &self.pair.record(0));
+            self.told = record::chunk_sequence(thread);
+        }
+    }
+}
+
+impl Decoded {
+    /// The record as it lies in the file, as many words as its head says.
+    fn words(&self) -> &[u64] {
+        const SLOT_WORDS: usize = SLOT_BYTES / 8;
+        let (first, slots) = match self {
+            Self::Kernel(record, _) => (&raw const *record as *const u64, umtui_wire::activity::Kernel::SLOTS),
+            Self::Copied(record) => (&raw const *record as *const u64, slots(record.head)),
+            Self::Set(record) => (&raw const *record as *const u64, slots(record.head)),
+            Self::Wait(record) => (&raw const *record as *const u64, 1),
+            Self::Event(record) => (&raw const *record as *const u64, 1),
+            Self::Overhead(record) => (&raw const *record as *const u64, 1),
+            Self::Unified(record) => (&raw const *record as *const u64, slots(record.head)),
+            Self::Graph(record) => (&raw const *record as *const u64, 1),
+            Self::Memory(record, _) => (&raw const *record as *const u64, umtui_wire::activity::Memory::SLOTS),
+        };
+        // SAFETY: the layouts are whole slots without padding (umtui_wire asserts both), and a head never says more
+        // than its layout has.
+        unsafe { core::slice::from_raw_parts(first, slots.wrapping_mul(SLOT_WORDS)) }
+    }
+}
+
+fn slots(head: u64) -> usize {
+    if Head::from_word(head).extra == 0 { 1 } else { 2 }
+}
