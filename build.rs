@@ -22,9 +22,10 @@ const SCRUBBED: [&str; 7] = [
 ];
 
 /// Package, what cargo calls its product, what it must be called. The static one is for tests.
-const LIBRARIES: [(&str, &str, &str); 5] = [
+const LIBRARIES: [(&str, &str, &str); 6] = [
     ("umtui-hook", "libumtui_hook.so", "libumtui_hook.so"),
     ("umsim-driver", "libumsim_driver.so", "libcuda.so.1"),
+    ("umsim-cupti", "libumsim_cupti.so", "libcupti.so.13"),
     ("umsim-cudart12", "libumsim_cudart12.so", "libcudart.so.12"),
     ("umsim-cudart13", "libumsim_cudart13.so", "libcudart.so.13"),
     ("umsim-cudart-static", "libumsim_cudart_static.a", "libumsim_cudart_static.a"),

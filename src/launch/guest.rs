@@ -12,6 +12,7 @@ use std::{env, process};
 
 static HOOK: &[u8] = include_bytes!(concat!(env!("UMTUI_GUEST"), "/libumtui_hook.so"));
 static DRIVER: &[u8] = include_bytes!(concat!(env!("UMTUI_GUEST"), "/libcuda.so.1"));
+static CUPTI: &[u8] = include_bytes!(concat!(env!("UMTUI_GUEST"), "/libcupti.so.13"));
 static RUNTIME_12: &[u8] = include_bytes!(concat!(env!("UMTUI_GUEST"), "/libcudart.so.12"));
 static RUNTIME_13: &[u8] = include_bytes!(concat!(env!("UMTUI_GUEST"), "/libcudart.so.13"));
 static DEMO: &[u8] = include_bytes!(concat!(env!("UMTUI_GUEST"), "/umtui-demo"));
@@ -57,8 +58,13 @@ pub fn hook() -> Result<PathBuf, GuestError> {
 /// # Errors
 /// As [`hook`].
 pub fn demo() -> Result<Demo, GuestError> {
-    let libraries = folder(&[DRIVER, RUNTIME_12, RUNTIME_13, DEMO])?;
-    for (name, bytes) in [("libcuda.so.1", DRIVER), ("libcudart.so.12", RUNTIME_12), ("libcudart.so.13", RUNTIME_13)] {
+    let libraries = folder(&[DRIVER, CUPTI, RUNTIME_12, RUNTIME_13, DEMO])?;
+    for (name, bytes) in [
+        ("libcuda.so.1", DRIVER),
+        ("libcupti.so.13", CUPTI),
+        ("libcudart.so.12", RUNTIME_12),
+        ("libcudart.so.13", RUNTIME_13),
+    ] {
         unpack(&libraries, name, bytes)?;
     }
     let program = unpack(&libraries, "umtui-demo", DEMO)?;

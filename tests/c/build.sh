@@ -1,6 +1,6 @@
 #!/bin/sh
 # build.sh OUT_DIR LIB_DIR: compiles the programs of this folder into OUT_DIR, against the stand-in libraries in LIB_DIR
-# (libcuda.so.1, libcudart.so.12, libcudart.so.13, libumsim_cudart_static.a). What is newer than its sources is left alone.
+# (libcuda.so.1, libcupti.so.13, libcudart.so.12, libcudart.so.13, libumsim_cudart_static.a). What is newer than its sources is left alone.
 # Run the programs with LD_LIBRARY_PATH=LIB_DIR.
 set -eu
 
@@ -85,6 +85,7 @@ shared="-shared -fPIC"
     for name in linked_driver longname; do
         make_one "$out/$name" $name.c $driver
     done
+    make_one "$out/cupti" cupti.c $driver -ldl -lpthread
     for name in dlopen_local dlopen_global absolute getproc reload dlerror ways weak; do
         make_one "$out/$name" $name.c -ldl
     done

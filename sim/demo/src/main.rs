@@ -2,6 +2,7 @@
 
 mod calls;
 mod cuda;
+mod nvtx;
 mod pingpong;
 mod stress;
 mod training;

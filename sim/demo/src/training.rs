@@ -1,8 +1,10 @@
 //! `training`: what a healthy training loop looks like. A main thread with three streams, and a thread `memory_monitor` that
-//! polls the free memory. Copies come from pinned memory, pool memory is freed in order, and the host waits rarely.
+//! polls the free memory. Copies come from pinned memory, pool memory is freed in order, and the host waits rarely. Each step is
+//! an NVTX range with its parts inside.
 
 use crate::Options;
 use crate::cuda::{self, DEVICE_TO_HOST, HOST_TO_DEVICE, Handle, Kernel};
+use crate::nvtx::Range;
 use std::ffi::c_void;
 use std::ptr::null_mut;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -13,6 +15,7 @@ const FLOATS: usize = 1 << 18;
 const BYTES: usize = FLOATS * 4;
 const BUFFERS: usize = 2;
 const LOSS_EVERY: u64 = 5;
+const STEP_COLOR: u32 = 0xff76_b900;
 const NON_BLOCKING: u32 = 1;
 const NO_TIMING: u32 = 2;
 
@@ -223,10 +226,20 @@ fn train(options: &Options) -> Result<f32, String> {
     let model = build(options.seed)?;
     let mut loss = 0.0;
     for step in 0..options.rounds {
+        let _step = Range::numbered(c"step", STEP_COLOR, step);
         let batch = load_batch(&model, step)?;
-        let activations = forward(&model, batch)?;
-        let gradients = backward(&model, &activations)?;
-        optimizer(&model, &gradients)?;
+        let activations = {
+            let _range = Range::new(c"forward");
+            forward(&model, batch)?
+        };
+        let gradients = {
+            let _range = Range::new(c"backward");
+            backward(&model, &activations)?
+        };
+        {
+            let _range = Range::new(c"optimizer");
+            optimizer(&model, &gradients)?;
+        }
         if (step + 1) % LOSS_EVERY == 0 {
             loss = report_loss(&model)?;
         }

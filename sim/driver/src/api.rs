@@ -10,9 +10,10 @@ mod streams;
 mod transfers;
 
 use crate::abi::Result32;
+use crate::activity;
 use crate::sync::{errno, set_errno};
 use std::ffi::{CStr, c_char, c_int, c_void};
-use std::sync::atomic::{AtomicI32, AtomicU64, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicI32, AtomicU32, AtomicU64, AtomicUsize, Ordering};
 
 /// One exported function.
 pub struct Entry {
@@ -46,13 +47,23 @@ const SHARDS: usize = 8;
 #[repr(align(64))]
 struct Shard([AtomicU64; 2]);
 
-/// Calls of one function, by route: the truth that recordings are held against.
-pub struct Calls([Shard; SHARDS]);
+/// Calls of one function, by route: the truth that recordings are held against. And the id with which they are told.
+pub struct Calls {
+    symbol: &'static str,
+    watched: AtomicU32,
+    shards: [Shard; SHARDS],
+}
 
 impl Calls {
     /// None yet.
-    pub const fn new() -> Self {
-        Self([const { Shard([AtomicU64::new(0), AtomicU64::new(0)]) }; SHARDS])
+    pub const fn new(symbol: &'static str) -> Self {
+        let shards = [const { Shard([AtomicU64::new(0), AtomicU64::new(0)]) }; SHARDS];
+        Self { symbol, watched: AtomicU32::new(0), shards }
+    }
+
+    /// From now on calls are told with this id; 0: no longer.
+    pub fn watch(&self, id: u32) {
+        self.watched.store(id, Ordering::Relaxed);
     }
 
     #[inline]
@@ -64,26 +75,35 @@ impl Calls {
             own = NEXT.fetch_add(1, Ordering::Relaxed) % SHARDS;
             OWN.set(own);
         }
-        if let Some(count) = self.0.get(own).and_then(|shard| shard.0.get(route as usize)) {
+        if let Some(count) = self.shards.get(own).and_then(|shard| shard.0.get(route as usize)) {
             count.fetch_add(1, Ordering::Relaxed);
         }
     }
 
     fn total(&self, route: usize) -> u64 {
-        self.0.iter().filter_map(|shard| shard.0.get(route)).map(|count| count.load(Ordering::Relaxed)).sum()
+        self.shards.iter().filter_map(|shard| shard.0.get(route)).map(|count| count.load(Ordering::Relaxed)).sum()
     }
 }
 
 static ERRNO_ON_CALL: AtomicI32 = AtomicI32::new(-1);
 
-/// What every entry does round the body: count, keep `errno` (or set what a test asked for), and turn the result.
+/// What every entry does round the body: count, tell, keep `errno` (or set what a test asked for), and turn the result.
 #[inline(always)]
-pub fn enter(calls: &Calls, route: Route, body: impl FnOnce() -> Result<(), Result32>) -> Result32 {
+pub fn enter<P>(
+    calls: &Calls,
+    route: Route,
+    params: impl FnOnce() -> P,
+    body: impl FnOnce() -> Result<(), Result32>,
+) -> Result32 {
     let kept = errno();
     calls.bump(route);
-    let result = match body() {
-        Ok(()) => 0,
-        Err(error) => error,
+    let result = if activity::attached() {
+        activity::call(calls.watched.load(Ordering::Relaxed), calls.symbol, &params(), body)
+    } else {
+        match body() {
+            Ok(()) => 0,
+            Err(error) => error,
+        }
     };
     let wanted = ERRNO_ON_CALL.load(Ordering::Relaxed);
     set_errno(if wanted >= 0 { wanted } else { kept });
@@ -97,20 +117,26 @@ macro_rules! plain {
             #[unsafe(no_mangle)]
             #[allow(clippy::too_many_arguments)]
             pub unsafe extern "C" fn $symbol($($arg: $kind),*) -> $crate::abi::Result32 {
+                #[allow(dead_code)]
+                #[repr(C)]
+                struct Params($($kind),*);
                 // SAFETY: the caller keeps the contract of the driver's function.
-                $crate::api::enter(&calls::$symbol, $crate::api::Route::Exported, || unsafe { $body($($arg),*) })
+                $crate::api::enter(&calls::$symbol, $crate::api::Route::Exported, || Params($($arg),*), || unsafe { $body($($arg),*) })
             }
         )*
         #[allow(non_upper_case_globals)]
-        mod calls { $(pub static $symbol: $crate::api::Calls = $crate::api::Calls::new();)* }
+        mod calls { $(pub static $symbol: $crate::api::Calls = $crate::api::Calls::new(stringify!($symbol));)* }
         mod internal {
             #[allow(unused_imports)]
             use super::*;
             $(
                 #[allow(clippy::too_many_arguments)]
                 pub unsafe extern "C" fn $symbol($($arg: $kind),*) -> $crate::abi::Result32 {
+                    #[allow(dead_code)]
+                    #[repr(C)]
+                    struct Params($($kind),*);
                     // SAFETY: as for the exported symbol.
-                    $crate::api::enter(&calls::$symbol, $crate::api::Route::Internal, || unsafe { $body($($arg),*) })
+                    $crate::api::enter(&calls::$symbol, $crate::api::Route::Internal, || Params($($arg),*), || unsafe { $body($($arg),*) })
                 }
             )*
         }
@@ -135,22 +161,28 @@ macro_rules! streamed {
             #[unsafe(no_mangle)]
             #[allow(clippy::too_many_arguments)]
             pub unsafe extern "C" fn $symbol($($arg: $kind),*) -> $crate::abi::Result32 {
+                #[allow(dead_code)]
+                #[repr(C)]
+                struct Params($($kind),*);
                 let lane = $crate::stream::Lane::Legacy;
                 // SAFETY: the caller keeps the contract of the driver's function.
-                $crate::api::enter(&calls::$symbol, $crate::api::Route::Exported, || unsafe { $body(lane, $($arg),*) })
+                $crate::api::enter(&calls::$symbol, $crate::api::Route::Exported, || Params($($arg),*), || unsafe { $body(lane, $($arg),*) })
             }
             #[unsafe(no_mangle)]
             #[allow(clippy::too_many_arguments)]
             pub unsafe extern "C" fn $own($($arg: $kind),*) -> $crate::abi::Result32 {
+                #[allow(dead_code)]
+                #[repr(C)]
+                struct Params($($kind),*);
                 let lane = $crate::stream::Lane::PerThread;
                 // SAFETY: the caller keeps the contract of the driver's function.
-                $crate::api::enter(&calls::$own, $crate::api::Route::Exported, || unsafe { $body(lane, $($arg),*) })
+                $crate::api::enter(&calls::$own, $crate::api::Route::Exported, || Params($($arg),*), || unsafe { $body(lane, $($arg),*) })
             }
         )*
         #[allow(non_upper_case_globals)]
         mod calls { $(
-            pub static $symbol: $crate::api::Calls = $crate::api::Calls::new();
-            pub static $own: $crate::api::Calls = $crate::api::Calls::new();
+            pub static $symbol: $crate::api::Calls = $crate::api::Calls::new(stringify!($symbol));
+            pub static $own: $crate::api::Calls = $crate::api::Calls::new(stringify!($own));
         )* }
         mod internal {
             #[allow(unused_imports)]
@@ -158,15 +190,21 @@ macro_rules! streamed {
             $(
                 #[allow(clippy::too_many_arguments)]
                 pub unsafe extern "C" fn $symbol($($arg: $kind),*) -> $crate::abi::Result32 {
+                    #[allow(dead_code)]
+                    #[repr(C)]
+                    struct Params($($kind),*);
                     let (lane, route) = ($crate::stream::Lane::Legacy, $crate::api::Route::Internal);
                     // SAFETY: as for the exported symbol.
-                    $crate::api::enter(&calls::$symbol, route, || unsafe { $body(lane, $($arg),*) })
+                    $crate::api::enter(&calls::$symbol, route, || Params($($arg),*), || unsafe { $body(lane, $($arg),*) })
                 }
                 #[allow(clippy::too_many_arguments)]
                 pub unsafe extern "C" fn $own($($arg: $kind),*) -> $crate::abi::Result32 {
+                    #[allow(dead_code)]
+                    #[repr(C)]
+                    struct Params($($kind),*);
                     let (lane, route) = ($crate::stream::Lane::PerThread, $crate::api::Route::Internal);
                     // SAFETY: as for the exported symbol.
-                    $crate::api::enter(&calls::$own, route, || unsafe { $body(lane, $($arg),*) })
+                    $crate::api::enter(&calls::$own, route, || Params($($arg),*), || unsafe { $body(lane, $($arg),*) })
                 }
             )*
         }

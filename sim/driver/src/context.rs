@@ -1,6 +1,7 @@
 //! Initialisation, devices, contexts and each thread's stack of them.
 
 use crate::abi::{Handle, Result32, code, put};
+use crate::activity;
 use crate::config::{self, MAX_DEVICES};
 use crate::slots::Slots;
 use crate::stream;
@@ -41,6 +42,8 @@ static PRIMARIES: Lock<[Primary; MAX_DEVICES]> =
 const DEPTH: usize = 16;
 
 thread_local! {
+    /// In the first `cuInit`, while what is injected is loaded.
+    static INJECTING: Cell<bool> = const { Cell::new(false) };
     static STACK: [Cell<usize>; DEPTH] = const { [const { Cell::new(0) }; DEPTH] };
     static TOP: Cell<usize> = const { Cell::new(0) };
 }
@@ -102,9 +105,24 @@ pub unsafe fn init(flags: c_uint) -> Result<(), Result32> {
     if config::get().devices == 0 {
         return Err(code::NO_DEVICE);
     }
-    if !INITIALIZED.swap(true, Ordering::AcqRel) {
+    if INITIALIZED.load(Ordering::Acquire) || INJECTING.get() {
+        return Ok(());
+    }
+    static FIRST: AtomicBool = AtomicBool::new(true);
+    if FIRST.swap(false, Ordering::AcqRel) {
         crate::fork::register();
         crate::fault::install();
+        INJECTING.set(true);
+        crate::inject::load();
+        INJECTING.set(false);
+        INITIALIZED.store(true, Ordering::Release);
+    }
+    // Another thread is at it; it calls nothing that could wait for this one.
+    for _ in 0..10_000 {
+        if INITIALIZED.load(Ordering::Acquire) {
+            break;
+        }
+        std::thread::sleep(std::time::Duration::from_millis(1));
     }
     Ok(())
 }
@@ -118,6 +136,7 @@ fn make(device: usize, flags: u32, primary: bool) -> Result<usize, Result32> {
     context.legacy.store(0, Ordering::Relaxed);
     context.peers.store(0, Ordering::Relaxed);
     context.primary.store(primary, Ordering::Relaxed);
+    activity::tell_context(1, handle as usize);
     Ok(handle as usize)
 }
 
@@ -182,6 +201,7 @@ pub unsafe fn destroy(handle: Handle) -> Result<(), Result32> {
 }
 
 fn teardown(handle: usize) {
+    activity::tell_context(2, handle);
     stream::drain_context(handle);
     crate::memory::free_context(handle);
     CONTEXTS.retire(handle as *const c_void);
@@ -322,8 +342,12 @@ pub unsafe fn synchronize() -> Result<(), Result32> {
     let now = current()?;
     stream::not_on_worker()?;
     stream::refuse_while_capturing(now.handle)?;
+    let start = config::now();
     stream::drain_context(now.handle);
     crate::pool::synchronized();
+    if activity::attached() {
+        activity::tell(&stream::waited(None, crate::told::sync::CONTEXT, start));
+    }
     current().map(drop)
 }
 

@@ -2,7 +2,7 @@
 
 use crate::abi::{DevicePtr, Handle, Memcpy2D, Memcpy3D, Result32, code};
 use crate::context;
-use crate::ops::{Copy, Op, Set};
+use crate::ops::{Copy, Op, PAGEABLE, Set};
 use crate::ranges::{self, Kind};
 use crate::residency::{HOST, Place};
 use crate::stream::{self, Lane, Target};
@@ -18,10 +18,10 @@ enum Said {
     Unified,
 }
 
-/// Where an address is, and whether it is ordinary host memory.
-fn side(address: usize, bytes: usize, said: Said) -> Result<(Place, bool), Result32> {
+/// Where an address is, and CUPTI's kind of that memory.
+fn side(address: usize, bytes: usize, said: Said) -> Result<(Place, u8), Result32> {
     if bytes == 0 {
-        return Ok((HOST, false));
+        return Ok((HOST, 0));
     }
     match ranges::find(address) {
         Some(range) => {
@@ -36,16 +36,16 @@ fn side(address: usize, bytes: usize, said: Said) -> Result<(Place, bool), Resul
                 (Kind::Managed, Said::Host) => HOST,
                 _ => range.place(),
             };
-            Ok((place, false))
+            Ok((place, range.kind.memory()))
         }
         None if said == Said::Device || address < 4096 => Err(code::INVALID_VALUE),
-        None => Ok((HOST, true)),
+        None => Ok((HOST, PAGEABLE)),
     }
 }
 
 fn linear(dst: usize, dst_said: Said, src: usize, src_said: Said, bytes: usize) -> Result<Copy, Result32> {
-    let (to, to_pageable) = side(dst, bytes, dst_said)?;
-    let (from, from_pageable) = side(src, bytes, src_said)?;
+    let (to, written) = side(dst, bytes, dst_said)?;
+    let (from, read) = side(src, bytes, src_said)?;
     Ok(Copy {
         dst,
         src,
@@ -58,18 +58,18 @@ fn linear(dst: usize, dst_said: Said, src: usize, src_said: Said, bytes: usize) 
         src_slice: bytes,
         from,
         to,
-        pageable: to_pageable || from_pageable,
+        memory: [read, written],
     })
 }
 
 fn now(lane: Lane, copy: Copy) -> Result<(), Result32> {
-    stream::run_now(stream::resolve(lane, NONE)?, &Op::Copy(copy))
+    stream::run_now(stream::resolve(lane, NONE)?, &Op::Copy(copy), false)
 }
 
 /// Asynchronous copies with ordinary host memory are staged: the call returns when the memory is done with.
 fn later(target: Target, copy: Copy) -> Result<(), Result32> {
-    if copy.pageable && target.stream.captured().is_none() {
-        return stream::run_now(target, &Op::Copy(copy));
+    if copy.pageable() && target.stream.captured().is_none() {
+        return stream::run_now(target, &Op::Copy(copy), true);
     }
     stream::submit(target, Op::Copy(copy)).map(drop)
 }
@@ -193,8 +193,8 @@ pub fn volume(copy: &Memcpy3D) -> Result<Copy, Result32> {
         let empty = copy.width == 0 || copy.height == 0 || copy.depth == 0;
         if empty { 0 } else { slice.saturating_mul(copy.depth - 1).saturating_add(rows) }
     };
-    let (to, to_pageable) = side(dst, span(dst_pitch, dst_slice), dst_said)?;
-    let (from, from_pageable) = side(src, span(src_pitch, src_slice), src_said)?;
+    let (to, written) = side(dst, span(dst_pitch, dst_slice), dst_said)?;
+    let (from, read) = side(src, span(src_pitch, src_slice), src_said)?;
     Ok(Copy {
         dst,
         src,
@@ -207,7 +207,7 @@ pub fn volume(copy: &Memcpy3D) -> Result<Copy, Result32> {
         src_slice,
         from,
         to,
-        pageable: to_pageable || from_pageable,
+        memory: [read, written],
     })
 }
 
@@ -256,8 +256,8 @@ pub fn fill(
     let span = pitch.saturating_mul(height.saturating_sub(1)).saturating_add(row);
     let span = if height == 0 { 0 } else { span };
     // Registered and pinned memory may be filled too; ordinary host memory may not.
-    side(dst as usize, span, Said::Device)?;
-    Ok(Op::Set(Set { dst: dst as usize, pitch, value, element, width, height }))
+    let (_, memory) = side(dst as usize, span, Said::Device)?;
+    Ok(Op::Set(Set { dst: dst as usize, pitch, value, element, width, height, memory }))
 }
 
 macro_rules! fills {
@@ -265,7 +265,7 @@ macro_rules! fills {
         /// `cuMemsetD8`, `D16`, `D32`. A fill of device memory does not hold up the host, but here it may as well.
         pub unsafe fn $one(lane: Lane, dst: DevicePtr, value: $value, count: usize) -> Result<(), Result32> {
             let target = stream::resolve(lane, NONE)?;
-            stream::run_now(target, &fill(dst, 0, u32::from(value), $element, count, 1)?)
+            stream::run_now(target, &fill(dst, 0, u32::from(value), $element, count, 1)?, false)
         }
         /// The asynchronous form.
         pub unsafe fn $one_async(
@@ -288,7 +288,7 @@ macro_rules! fills {
             height: usize,
         ) -> Result<(), Result32> {
             let target = stream::resolve(lane, NONE)?;
-            stream::run_now(target, &fill(dst, pitch, u32::from(value), $element, width, height)?)
+            stream::run_now(target, &fill(dst, pitch, u32::from(value), $element, width, height)?, false)
         }
         /// The asynchronous form.
         pub unsafe fn $two_async(

@@ -1,92 +1,13 @@
-//! What happened, exactly: totals, a ring of records, and a sink for a later stand-in of CUPTI.
+//! What happened, exactly: totals, a ring of records, and a sink for tests.
 //!
 //! Everything here may run inside the SIGSEGV handler, so it takes no lock and allocates nothing.
 
-use std::cell::{Cell, UnsafeCell};
-use std::ffi::{c_char, c_int, c_void};
-use std::sync::atomic::{AtomicU32, AtomicU64, AtomicUsize, Ordering, fence};
+use crate::activity;
+use std::cell::UnsafeCell;
+use std::ffi::{c_int, c_void};
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering, fence};
 
-/// Kinds of [`Event`].
-pub mod kind {
-    /// Pages moved; `bytes`, `src`, `dst`, `cause`.
-    pub const MIGRATION: u32 = 1;
-    /// The CPU faulted; `value` is the program counter, `access` 1 read or 2 write.
-    pub const CPU_FAULT: u32 = 2;
-    /// A device's fault group; `access` 1 read or 2 write, `src` the device.
-    pub const GPU_FAULT_GROUP: u32 = 3;
-    /// Pages were mapped where they are; `src` who maps, `dst` where they are.
-    pub const REMOTE_MAP: u32 = 4;
-    /// A kernel ran; `name`, `grid`, `block`.
-    pub const KERNEL: u32 = 5;
-    /// A copy ran; `value` is the copy kind (1 h2d, 2 d2h, 3 d2d, 0 h2h), `access` 1 where a side was pageable.
-    pub const COPY: u32 = 6;
-    /// A memset ran.
-    pub const SET: u32 = 7;
-    /// A host function ran.
-    pub const HOST_FUNCTION: u32 = 8;
-}
-
-/// One record. `src` and `dst` are -1 for the host, else a device ordinal. Times are CLOCK_MONOTONIC nanoseconds.
-#[derive(Clone, Copy)]
-#[repr(C)]
-pub struct Event {
-    /// `sizeof` this structure, so that it can grow.
-    pub size: u32,
-    /// See [`kind`].
-    pub kind: u32,
-    pub start: u64,
-    pub end: u64,
-    pub address: u64,
-    pub bytes: u64,
-    pub src: c_int,
-    pub dst: c_int,
-    /// CUPTI's migration cause.
-    pub cause: u32,
-    pub access: u32,
-    pub value: u64,
-    pub device: u32,
-    pub context: u32,
-    pub stream: u32,
-    /// Number of the submitting call, see `umsim_last_correlation`.
-    pub correlation: u32,
-    pub grid: [u32; 3],
-    pub block: [u32; 3],
-    /// Mangled kernel name, valid as long as its library is loaded.
-    pub name: *const c_char,
-}
-
-// SAFETY: the only pointer names a string that outlives the record (kernel names are never freed).
-unsafe impl Send for Event {}
-
-impl Event {
-    /// All zero: no record. Kept apart from [`Self::new`] so that the ring costs no space in the library's file.
-    // SAFETY: integers and a pointer, for all of which zero is a value.
-    const ZERO: Self = unsafe { std::mem::zeroed() };
-
-    /// A record of a kind, all else zero.
-    pub const fn new(kind: u32) -> Self {
-        Self {
-            size: std::mem::size_of::<Self>() as u32,
-            kind,
-            start: 0,
-            end: 0,
-            address: 0,
-            bytes: 0,
-            src: -1,
-            dst: -1,
-            cause: 0,
-            access: 0,
-            value: 0,
-            device: 0,
-            context: 0,
-            stream: 0,
-            correlation: 0,
-            grid: [0; 3],
-            block: [0; 3],
-            name: std::ptr::null(),
-        }
-    }
-}
+pub use crate::told::{Event, kind};
 
 /// Totals, of everything or of one allocation. `size` is `sizeof` this structure.
 #[derive(Clone, Copy, Default, Debug, PartialEq, Eq)]
@@ -176,7 +97,7 @@ type Sink = unsafe extern "C" fn(*const Event, *mut c_void);
 static SINK: AtomicUsize = AtomicUsize::new(0);
 static SINK_USER: AtomicUsize = AtomicUsize::new(0);
 
-/// Counts a record, keeps it in the ring and hands it to the sink.
+/// Counts a record, keeps it in the ring and hands it to the sinks.
 pub fn emit(event: &Event) {
     let mut one = Totals::default();
     one.add(event);
@@ -201,16 +122,7 @@ pub fn emit(event: &Event) {
         // SAFETY: the record lives for the call; the user pointer is the registrar's own.
         unsafe { sink(event, SINK_USER.load(Ordering::Relaxed) as *mut c_void) };
     }
-}
-
-static CORRELATION: AtomicU32 = AtomicU32::new(0);
-thread_local! { static LAST: Cell<u32> = const { Cell::new(0) }; }
-
-/// Numbers a submitting call.
-pub fn correlate() -> u32 {
-    let number = CORRELATION.fetch_add(1, Ordering::Relaxed).wrapping_add(1);
-    LAST.set(number);
-    number
+    activity::tell(event);
 }
 
 /// Fills the totals since the start of the process. Returns 0.
@@ -269,12 +181,6 @@ pub unsafe extern "C" fn umsim_events(from: u64, out: *mut Event, max: usize, ne
 pub extern "C" fn umsim_set_event_sink(sink: Option<Sink>, user: *mut c_void) {
     SINK_USER.store(user as usize, Ordering::Relaxed);
     SINK.store(sink.map_or(0, |f| f as usize), Ordering::Release);
-}
-
-/// The correlation number of this thread's latest submitting call, 0 before the first.
-#[unsafe(no_mangle)]
-pub extern "C" fn umsim_last_correlation() -> u32 {
-    LAST.get()
 }
 
 #[cfg(test)]

@@ -1,13 +1,15 @@
 //! Events.
 
 use crate::abi::{Handle, Result32, code, put};
+use crate::activity;
 use crate::capture::{Capturing, Tail};
 use crate::config;
 use crate::context;
-use crate::ops::Op;
+use crate::ops::{Env, Op};
 use crate::slots::Slots;
 use crate::stream::{self, Lane, Stream};
 use crate::sync::Lock;
+use crate::told::{Event as Told, kind, sync};
 use std::ffi::c_uint;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
@@ -16,6 +18,9 @@ const DISABLE_TIMING: u32 = 2;
 
 /// One recording of an event: where in which stream, and when it was reached.
 pub struct Record {
+    /// Number of the event, and of this recording among all.
+    event: u32,
+    number: u64,
     stream: &'static Stream,
     ticket: AtomicU64,
     /// Nanoseconds, 0 until reached.
@@ -24,8 +29,10 @@ pub struct Record {
 
 impl Record {
     /// The stream's worker came to the recording.
-    pub fn reach(&self) {
-        self.time.store(config::now().max(1), Ordering::Release);
+    pub fn reach(&self, env: &Env) {
+        let now = config::now().max(1);
+        activity::tell(&Told { object: self.event, number: self.number, ..env.record(kind::EVENT, now, now) });
+        self.time.store(now, Ordering::Release);
     }
 
     fn done(&self) -> bool {
@@ -43,17 +50,21 @@ enum Content {
 }
 
 struct Event {
+    number: AtomicU32,
     flags: AtomicU32,
     content: Lock<Content>,
 }
 
 impl Default for Event {
     fn default() -> Self {
-        Self { flags: AtomicU32::new(0), content: Lock::new(Content::Nothing) }
+        Self { number: AtomicU32::new(0), flags: AtomicU32::new(0), content: Lock::new(Content::Nothing) }
     }
 }
 
 static EVENTS: Slots<Event> = Slots::new();
+/// Number events, and their recordings.
+static NEXT: AtomicU32 = AtomicU32::new(1);
+static NEXT_RECORD: AtomicU64 = AtomicU64::new(1);
 
 fn get(handle: Handle) -> Result<&'static Event, Result32> {
     EVENTS.get(handle).ok_or(code::INVALID_HANDLE)
@@ -67,6 +78,7 @@ pub unsafe fn create(out: *mut Handle, flags: c_uint) -> Result<(), Result32> {
     }
     let (handle, event) = EVENTS.create().ok_or(code::OUT_OF_MEMORY)?;
     event.flags.store(flags, Ordering::Relaxed);
+    event.number.store(NEXT.fetch_add(1, Ordering::Relaxed), Ordering::Relaxed);
     *event.content.lock() = Content::Nothing;
     // SAFETY: not null.
     unsafe { put(out, handle) };
@@ -93,7 +105,13 @@ pub unsafe fn record(lane: Lane, handle: Handle, stream: Handle) -> Result<(), R
         *event.content.lock() = Content::Captured(capturing, tail);
         return Ok(());
     }
-    let record = Arc::new(Record { stream: target.stream, ticket: AtomicU64::new(u64::MAX), time: AtomicU64::new(0) });
+    let record = Arc::new(Record {
+        event: event.number.load(Ordering::Relaxed),
+        number: NEXT_RECORD.fetch_add(1, Ordering::Relaxed),
+        stream: target.stream,
+        ticket: AtomicU64::new(u64::MAX),
+        time: AtomicU64::new(0),
+    });
     let ticket = stream::submit(target, Op::Record(Arc::clone(&record)))?;
     record.ticket.store(ticket, Ordering::Release);
     *event.content.lock() = Content::Recorded(record);
@@ -125,10 +143,15 @@ pub unsafe fn synchronize(handle: Handle) -> Result<(), Result32> {
         Content::Nothing => Ok(()),
         Content::Recorded(record) => {
             let (stream, ticket) = (record.stream, record.ticket.load(Ordering::Acquire));
+            let (object, number, start) = (record.event, record.number, config::now());
             // Only the numbers are held while waiting, so that a jump out of the wait leaks nothing that matters.
             drop(record);
             stream.wait(ticket);
             crate::pool::synchronized();
+            if activity::attached() {
+                let wait = stream::waited(Some(stream), sync::EVENT, start);
+                activity::tell(&Told { object, number, ..wait });
+            }
             Ok(())
         }
         Content::Captured(capturing, _) => {
@@ -174,7 +197,12 @@ pub unsafe fn wait(lane: Lane, stream: Handle, handle: Handle, _flags: c_uint) -
                 return Ok(());
             }
             let ticket = record.ticket.load(Ordering::Acquire);
-            stream::submit_after(target, Op::Nothing, Some((record.stream, ticket))).map(drop)
+            stream::submit_after(target, Op::Nothing, Some((record.stream, ticket)))?;
+            if activity::attached() {
+                let wait = stream::waited(Some(target.stream), sync::STREAM_FOR_EVENT, config::now());
+                activity::tell(&Told { object: record.event, number: record.number, ..wait });
+            }
+            Ok(())
         }
         Content::Captured(capturing, tail) => {
             // The stream joins the capture behind the event, or adds it to what its next node depends on.

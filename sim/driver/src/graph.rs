@@ -3,6 +3,7 @@
 use crate::abi::{Handle, HostNodeParams, KernelNodeParams, Memcpy3D, MemsetNodeParams, Result32, code, put};
 use crate::context;
 use crate::copy;
+use crate::kernel::Size;
 use crate::launch;
 use crate::ops::Op;
 use crate::slots::Slots;
@@ -10,7 +11,7 @@ use crate::stream::{self, Lane};
 use crate::sync::Lock;
 use std::ffi::{c_int, c_uint, c_ulonglong, c_void};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicU32, AtomicUsize, Ordering};
 
 /// A node: an operation and the numbers of those before it.
 #[derive(Clone)]
@@ -34,7 +35,7 @@ fn node_type(op: &Op) -> c_int {
         Op::Copy(_) => 1,
         Op::Set(_) => 2,
         Op::Host(..) | Op::Callback(..) => 3,
-        Op::Many(_) => 4,
+        Op::Many(_) | Op::Graph(..) => 4,
         Op::Record(_) => 7,
         Op::Write { .. } | Op::Await { .. } => 12,
         Op::Nothing | Op::Prefetch { .. } => 5,
@@ -53,11 +54,12 @@ impl Default for Graph {
 
 struct Exec {
     ops: Lock<Arc<Vec<Op>>>,
+    number: AtomicU32,
 }
 
 impl Default for Exec {
     fn default() -> Self {
-        Self { ops: Lock::new(Arc::new(Vec::new())) }
+        Self { ops: Lock::new(Arc::new(Vec::new())), number: AtomicU32::new(0) }
     }
 }
 
@@ -71,6 +73,8 @@ struct NodeRef {
 static GRAPHS: Slots<Graph> = Slots::new();
 static EXECS: Slots<Exec> = Slots::new();
 static NODES: Slots<NodeRef> = Slots::new();
+/// Numbers instantiated graphs.
+static NEXT: AtomicU32 = AtomicU32::new(1);
 
 /// Makes a graph of captured nodes.
 pub fn adopt(nodes: Vec<Node>) -> Result<Handle, Result32> {
@@ -214,7 +218,9 @@ pub unsafe fn add_kernel(
     let function = if params.function.is_null() { params.kernel } else { params.function };
     // SAFETY: by the API's contract.
     unsafe {
-        let op = launch::prepare(function, params.grid, params.block, params.params, params.extra)?;
+        let (grid, block) = (params.grid, params.block);
+        let size = Size { grid, block, shared: params.shared, cooperative: false };
+        let op = launch::prepare(function, size, params.params, params.extra)?;
         add(out, to, list, count, op)
     }
 }
@@ -385,6 +391,7 @@ pub unsafe fn instantiate(out: *mut Handle, of: Handle, _flags: c_ulonglong) -> 
     let ops = ordered(&graph(of)?.nodes.lock())?;
     let (handle, exec) = EXECS.create().ok_or(code::OUT_OF_MEMORY)?;
     *exec.ops.lock() = Arc::new(ops);
+    exec.number.store(NEXT.fetch_add(1, Ordering::Relaxed), Ordering::Relaxed);
     // SAFETY: not null.
     unsafe { put(out, handle) };
     Ok(())
@@ -446,8 +453,9 @@ pub unsafe fn upload(lane: Lane, exec: Handle, stream: Handle) -> Result<(), Res
 /// `cuGraphLaunch`.
 pub unsafe fn launch(lane: Lane, exec: Handle, stream: Handle) -> Result<(), Result32> {
     let target = stream::resolve(lane, stream)?;
-    let ops = Arc::clone(&EXECS.get(exec).ok_or(code::INVALID_VALUE)?.ops.lock());
-    stream::submit(target, Op::Many(ops)).map(drop)
+    let exec = EXECS.get(exec).ok_or(code::INVALID_VALUE)?;
+    let ops = Arc::clone(&exec.ops.lock());
+    stream::submit(target, Op::Graph(ops, exec.number.load(Ordering::Relaxed))).map(drop)
 }
 
 /// The bare locks, for the fork handlers.

@@ -10,11 +10,22 @@ use crate::ops::Env;
 use crate::ranges::{self, Kind};
 use crate::residency::{PAGE, device};
 
+/// How large a launch is.
+pub struct Size {
+    pub grid: [u32; 3],
+    pub block: [u32; 3],
+    pub shared: u32,
+    pub cooperative: bool,
+}
+
 /// A launch with its arguments, copied when it was submitted.
 pub struct Launch {
     pub kernel: &'static KernelInfo,
     pub grid: [u32; 3],
     pub block: [u32; 3],
+    /// Bytes of shared memory that the launch adds.
+    pub shared: u32,
+    pub cooperative: bool,
     /// The parameter buffer.
     arguments: Vec<u8>,
     /// The arrays among the parameters, found when the launch was submitted: memory may be freed in stream order behind it.
@@ -52,8 +63,9 @@ fn behaviour(base: &str) -> Behaviour {
 
 impl Launch {
     /// A launch with its parameter buffer. A bad address shows only when it runs.
-    pub fn new(kernel: &'static KernelInfo, grid: [u32; 3], block: [u32; 3], arguments: Vec<u8>) -> Self {
-        let mut launch = Self { kernel, grid, block, arguments, arrays: Ok(Vec::new()) };
+    pub fn new(kernel: &'static KernelInfo, size: Size, arguments: Vec<u8>) -> Self {
+        let Size { grid, block, shared, cooperative } = size;
+        let mut launch = Self { kernel, grid, block, shared, cooperative, arguments, arrays: Ok(Vec::new()) };
         if !matches!(behaviour(&kernel.signature.base), Behaviour::Spin | Behaviour::Fail) {
             launch.arrays = arrays(&launch);
         }
@@ -141,6 +153,8 @@ pub fn run(launch: &Launch, env: &Env, start: u64) -> Result<(), Result32> {
         name: launch.kernel.name.as_ptr(),
         grid: launch.grid,
         block: launch.block,
+        shared: launch.shared,
+        cooperative: u8::from(launch.cooperative),
         ..env.record(kind::KERNEL, start, end)
     });
     result

@@ -2,7 +2,7 @@
 
 use crate::abi::{DevicePtr, Handle, HostFn, LaunchConfig, Result32, StreamCallback, code, put};
 use crate::context;
-use crate::kernel::Launch;
+use crate::kernel::{Launch, Size};
 use crate::module;
 use crate::ops::Op;
 use crate::stream::{self, Lane};
@@ -67,19 +67,18 @@ unsafe fn arguments(
 /// As for [`arguments`].
 pub unsafe fn prepare(
     function: Handle,
-    grid: [c_uint; 3],
-    block: [c_uint; 3],
+    size: Size,
     params: *mut *mut c_void,
     extra: *mut *mut c_void,
 ) -> Result<Op, Result32> {
     let kernel = module::launchable(function)?;
-    let threads = block.iter().fold(1u64, |all, n| all.saturating_mul(u64::from(*n)));
-    if threads == 0 || threads > 1024 || grid.contains(&0) {
+    let threads = size.block.iter().fold(1u64, |all, n| all.saturating_mul(u64::from(*n)));
+    if threads == 0 || threads > 1024 || size.grid.contains(&0) {
         return Err(code::INVALID_VALUE);
     }
     // SAFETY: by the caller's contract.
     let arguments = unsafe { arguments(kernel, params, extra) }?;
-    Ok(Op::Kernel(Arc::new(Launch::new(kernel, grid, block, arguments))))
+    Ok(Op::Kernel(Arc::new(Launch::new(kernel, size, arguments))))
 }
 
 /// `cuLaunchKernel`.
@@ -93,7 +92,7 @@ pub unsafe fn kernel(
     block_x: c_uint,
     block_y: c_uint,
     block_z: c_uint,
-    _shared: c_uint,
+    shared: c_uint,
     stream: Handle,
     params: *mut *mut c_void,
     extra: *mut *mut c_void,
@@ -101,7 +100,7 @@ pub unsafe fn kernel(
     let target = stream::resolve(lane, stream)?;
     let (grid, block) = ([grid_x, grid_y, grid_z], [block_x, block_y, block_z]);
     // SAFETY: by the API's contract.
-    let op = unsafe { prepare(function, grid, block, params, extra) }?;
+    let op = unsafe { prepare(function, Size { grid, block, shared, cooperative: false }, params, extra) }?;
     stream::submit(target, op).map(drop)
 }
 
@@ -120,9 +119,12 @@ pub unsafe fn cooperative(
     stream: Handle,
     params: *mut *mut c_void,
 ) -> Result<(), Result32> {
-    let none = std::ptr::null_mut();
-    // SAFETY: passed through.
-    unsafe { kernel(lane, function, grid_x, grid_y, grid_z, block_x, block_y, block_z, shared, stream, params, none) }
+    let target = stream::resolve(lane, stream)?;
+    let (grid, block) = ([grid_x, grid_y, grid_z], [block_x, block_y, block_z]);
+    let size = Size { grid, block, shared, cooperative: true };
+    // SAFETY: by the API's contract.
+    let op = unsafe { prepare(function, size, params, std::ptr::null_mut()) }?;
+    stream::submit(target, op).map(drop)
 }
 
 /// `cuLaunchKernelEx`: the attributes are ignored.
@@ -136,8 +138,9 @@ pub unsafe fn kernel_ex(
     // SAFETY: null, or valid by the API's contract.
     let config = unsafe { config.as_ref() }.ok_or(code::INVALID_VALUE)?;
     let target = stream::resolve(lane, config.stream)?;
+    let size = Size { grid: config.grid, block: config.block, shared: config.shared, cooperative: false };
     // SAFETY: by the API's contract.
-    let op = unsafe { prepare(function, config.grid, config.block, params, extra) }?;
+    let op = unsafe { prepare(function, size, params, extra) }?;
     stream::submit(target, op).map(drop)
 }
 

@@ -3,6 +3,7 @@
 #![allow(non_snake_case, reason = "exported names are the driver's")]
 
 mod abi;
+mod activity;
 mod api;
 mod attributes;
 mod capture;
@@ -16,6 +17,7 @@ mod fault;
 mod fork;
 mod graph;
 mod heap;
+mod inject;
 mod kernel;
 mod launch;
 mod managed;
@@ -29,5 +31,6 @@ mod residency;
 mod slots;
 mod stream;
 mod sync;
+mod told;
 mod unified;
 mod vmm;

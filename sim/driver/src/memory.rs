@@ -1,17 +1,46 @@
 //! Device, host and managed allocations, and what a pointer is.
 
 use crate::abi::{DevicePtr, Handle, Result32, code, put};
+use crate::activity;
 use crate::config;
 use crate::context::{self, Current};
 use crate::heap;
 use crate::managed;
 use crate::ranges::{self, Kind, Range};
-use crate::stream;
+use crate::stream::{self, Stream};
+use crate::told::{self, Event};
 use std::ffi::{c_int, c_uint, c_void};
+use std::sync::atomic::Ordering;
 
 fn enter(now: &Current, base: usize, bytes: usize, kind: Kind, flags: u32) {
     let device = now.device();
-    ranges::insert(Range { base, bytes, kind, device, context: now.handle, flags, owner: 0, id: 0 });
+    let range = Range { base, bytes, kind, device, context: now.handle, flags, owner: 0, id: 0 };
+    ranges::insert(range);
+    tell(&range, ALLOCATED, None);
+}
+
+/// CUPTI's operations.
+pub const ALLOCATED: u64 = 1;
+pub const RELEASED: u64 = 2;
+
+/// Tells of memory that was allocated or released, in order of a stream or at once.
+pub fn tell(range: &Range, operation: u64, stream: Option<&Stream>) {
+    if !activity::attached() || range.kind == Kind::Registered {
+        return;
+    }
+    activity::tell(&Event {
+        start: config::now(),
+        address: range.base as u64,
+        bytes: range.bytes as u64,
+        value: operation,
+        memory: [range.kind.memory(); 2],
+        device: range.device as u32,
+        context: context::lookup(range.context).map_or(0, |context| context.id.load(Ordering::Relaxed)),
+        stream: stream.map_or(told::NONE, |stream| stream.id.load(Ordering::Relaxed)),
+        asynchronous: u8::from(stream.is_some()),
+        correlation: activity::correlate(),
+        ..Event::new(told::kind::MEMORY)
+    });
 }
 
 /// Device memory for the current context.
@@ -31,6 +60,7 @@ pub fn take_device(now: &Current, bytes: usize) -> Result<usize, Result32> {
 /// Gives device memory back.
 pub fn drop_device(base: usize, bytes: usize) {
     if let Some(range) = ranges::remove(base, |r| r.kind == Kind::Device) {
+        tell(&range, RELEASED, None);
         heap::refund(range.device, heap::rounded(bytes) as u64);
         heap::give(base, bytes);
     }
@@ -91,6 +121,7 @@ pub unsafe fn free(pointer: DevicePtr) -> Result<(), Result32> {
 
 fn release(base: usize) -> Result<(), Result32> {
     let range = ranges::remove(base, |r| matches!(r.kind, Kind::Device | Kind::Managed)).ok_or(code::INVALID_VALUE)?;
+    tell(&range, RELEASED, None);
     if range.kind == Kind::Managed {
         managed::release(base);
     } else {
@@ -171,6 +202,7 @@ pub unsafe fn alloc_host(out: *mut *mut c_void, bytes: usize) -> Result<(), Resu
 
 fn release_host(base: usize) -> Result<(), Result32> {
     let range = ranges::remove(base, |r| r.kind == Kind::Pinned).ok_or(code::INVALID_VALUE)?;
+    tell(&range, RELEASED, None);
     heap::give(base, range.bytes);
     Ok(())
 }

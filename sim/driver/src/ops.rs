@@ -1,6 +1,7 @@
 //! The operations that streams run, and their running.
 
 use crate::abi::{HostFn, Result32, StreamCallback};
+use crate::activity;
 use crate::config;
 use crate::context;
 use crate::counters::{self, Event, kind};
@@ -12,6 +13,9 @@ use crate::stream::Stream;
 use std::ffi::c_void;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
+
+/// CUPTI's kind of ordinary host memory.
+pub const PAGEABLE: u8 = 1;
 
 /// A copy of rows and slices; plain copies have one of each. Addresses are the program's.
 #[derive(Clone, Copy, Debug)]
@@ -27,14 +31,19 @@ pub struct Copy {
     pub src_slice: usize,
     pub from: Place,
     pub to: Place,
-    /// A side is ordinary host memory.
-    pub pageable: bool,
+    /// CUPTI's kinds of the memory read and written.
+    pub memory: [u8; 2],
 }
 
 impl Copy {
     /// Bytes in all.
     pub fn bytes(&self) -> usize {
         self.width.saturating_mul(self.height).saturating_mul(self.depth)
+    }
+
+    /// Whether a side is ordinary host memory.
+    pub fn pageable(&self) -> bool {
+        self.memory.contains(&PAGEABLE)
     }
 }
 
@@ -48,6 +57,8 @@ pub struct Set {
     /// Elements a row.
     pub width: usize,
     pub height: usize,
+    /// CUPTI's kind of the memory.
+    pub memory: u8,
 }
 
 /// One operation.
@@ -83,15 +94,23 @@ pub enum Op {
     },
     /// A graph's operations, in an order that its edges allow.
     Many(Arc<Vec<Op>>),
+    /// A launch of a graph, with its number.
+    Graph(Arc<Vec<Op>>, u32),
 }
 
 /// Where an operation runs.
+#[derive(Clone, Copy)]
 pub struct Env {
     pub stream: u32,
     pub context: u32,
     pub context_handle: usize,
     pub device: usize,
     pub correlation: u32,
+    /// The call does not wait for it.
+    pub asynchronous: bool,
+    /// The graph and the node there, zero outside of graphs.
+    pub graph: u32,
+    pub node: u64,
 }
 
 impl Env {
@@ -105,6 +124,9 @@ impl Env {
             context_handle,
             device: context.map_or(0, |c| c.device.load(Ordering::Relaxed)),
             correlation,
+            asynchronous: true,
+            graph: 0,
+            node: 0,
         }
     }
 
@@ -117,6 +139,9 @@ impl Env {
             context: self.context,
             stream: self.stream,
             correlation: self.correlation,
+            asynchronous: u8::from(self.asynchronous),
+            graph: self.graph,
+            node: self.node,
             ..Event::new(kind)
         }
     }
@@ -150,7 +175,7 @@ pub fn run(op: &Op, env: &Env) {
             unsafe { function(*stream as *mut c_void, 0, *user as *mut c_void) };
             counters::emit(&env.record(kind::HOST_FUNCTION, start, config::now()));
         }
-        Op::Record(record) => record.reach(),
+        Op::Record(record) => record.reach(env),
         Op::Prefetch { address, bytes, to } => {
             let moved = managed::prefetch(*address, *bytes, *to);
             config::pass(start, moved / 25);
@@ -167,7 +192,18 @@ pub fn run(op: &Op, env: &Env) {
             }
         }
         Op::Await { address, value, wide, how } => await_word(*address, *value, *wide, *how),
-        Op::Many(ops) => ops.iter().for_each(|op| run(op, env)),
+        Op::Many(ops) => run_nodes(ops, env, 16),
+        Op::Graph(ops, graph) => {
+            run_nodes(ops, &Env { graph: *graph, node: u64::from(*graph) << 32, ..*env }, 0);
+            activity::tell(&Event { graph: *graph, ..env.record(kind::GRAPH, start, config::now()) });
+        }
+    }
+}
+
+/// Nodes have their graph's number above, a child graph's nodes their parent's below that.
+fn run_nodes(ops: &[Op], env: &Env, shift: u32) {
+    for (index, op) in ops.iter().enumerate() {
+        run(op, &Env { node: env.node.wrapping_add((index as u64 + 1) << shift), ..*env });
     }
 }
 
@@ -216,7 +252,7 @@ fn run_copy(copy: &Copy, env: &Env, start: u64) {
     // Bytes a nanosecond: the link with pinned memory, half of it with pageable, or the device's own memory.
     let rate = match (copy.from, copy.to) {
         (HOST, HOST) => 20,
-        (HOST, _) | (_, HOST) if copy.pageable => 12,
+        (HOST, _) | (_, HOST) if copy.pageable() => 12,
         (HOST, _) | (_, HOST) => 25,
         _ => 1_500,
     };
@@ -233,7 +269,8 @@ fn run_copy(copy: &Copy, env: &Env, start: u64) {
         src: i32::from(copy.from) - 1,
         dst: i32::from(copy.to) - 1,
         value: way,
-        access: u32::from(copy.pageable),
+        access: u32::from(copy.pageable()),
+        memory: copy.memory,
         ..env.record(kind::COPY, start, end)
     });
 }
@@ -265,6 +302,7 @@ fn run_set(set: &Set, env: &Env, start: u64) {
         bytes,
         dst: env.device as i32,
         value: u64::from(set.value),
+        memory: [set.memory; 2],
         ..env.record(kind::SET, start, end)
     });
 }

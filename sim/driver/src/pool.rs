@@ -4,6 +4,7 @@ use crate::abi::{AccessDesc, DevicePtr, Handle, PoolProps, Result32, code, put};
 use crate::config::MAX_DEVICES;
 use crate::context;
 use crate::heap;
+use crate::memory;
 use crate::ranges::{self, Kind, Range};
 use crate::slots::Slots;
 use crate::stream::{self, Lane, Stream};
@@ -130,6 +131,7 @@ fn allocate(pool: usize, bytes: usize, target: stream::Target) -> Result<usize, 
 /// Returns a block to its pool, usable by others when `after` is reached.
 pub fn give_back(base: usize, after: Option<(&'static Stream, u64)>) -> Result<(), Result32> {
     let range = ranges::remove(base, |r| r.kind == Kind::Pool).ok_or(code::INVALID_VALUE)?;
+    memory::tell(&range, memory::RELEASED, after.map(|(stream, _)| stream));
     let size = range.bytes.next_multiple_of(heap::ALIGN);
     let Ok(pool) = get(range.owner as Handle) else {
         heap::give(base, size);
@@ -179,6 +181,9 @@ pub unsafe fn alloc_from(
         return Err(code::INVALID_VALUE);
     }
     let base = if bytes == 0 { 0 } else { allocate(pool as usize, bytes, target)? };
+    if let Some(range) = ranges::find(base).filter(|range| range.base == base) {
+        memory::tell(&range, memory::ALLOCATED, Some(target.stream));
+    }
     // SAFETY: not null.
     unsafe { put(out, base as DevicePtr) };
     Ok(())

@@ -23,6 +23,17 @@ pub enum Kind {
     Mapped,
 }
 
+impl Kind {
+    /// CUPTI's kind of the memory.
+    pub fn memory(self) -> u8 {
+        match self {
+            Self::Pinned | Self::Registered => 2,
+            Self::Managed => 5,
+            Self::Device | Self::Pool | Self::Reserved | Self::Mapped => 3,
+        }
+    }
+}
+
 /// One allocation.
 #[derive(Clone, Copy, Debug)]
 pub struct Range {

@@ -1,12 +1,13 @@
 //! Streams: a queue and a worker thread each, the default streams, and who waits for whom.
 
 use crate::abi::{Handle, Result32, STREAM_LEGACY, STREAM_PER_THREAD, code};
+use crate::activity;
 use crate::capture::{Capturing, Tail};
 use crate::context::{self, Current};
-use crate::counters;
 use crate::ops::{self, Env, Op};
 use crate::slots::Slots;
 use crate::sync::{Lock, SignalsBlocked, futex_wait, futex_wake};
+use crate::told;
 use std::cell::Cell;
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -249,7 +250,7 @@ pub fn submit(target: Target, op: Op) -> Result<u64, Result32> {
 /// As [`submit`], and behind another stream's ticket.
 pub fn submit_after(target: Target, op: Op, after: Option<(&'static Stream, u64)>) -> Result<u64, Result32> {
     let stream = target.stream;
-    let correlation = counters::correlate();
+    let correlation = activity::correlate();
     if CAPTURES.load(Ordering::Relaxed) != 0 {
         if let Some((capturing, tail)) = stream.captured() {
             let node = capturing.add(op, tail)?;
@@ -277,7 +278,8 @@ pub fn submit_after(target: Target, op: Op, after: Option<(&'static Stream, u64)
 }
 
 /// Runs an operation on the calling thread once the stream's turn has come, as the driver's synchronous copies do.
-pub fn run_now(target: Target, op: &Op) -> Result<(), Result32> {
+/// `asynchronous` says what the call is called, for the record.
+pub fn run_now(target: Target, op: &Op, asynchronous: bool) -> Result<(), Result32> {
     let stream = target.stream;
     if CAPTURES.load(Ordering::Relaxed) != 0 {
         refuse_while_capturing(target.now.handle)?;
@@ -286,8 +288,8 @@ pub fn run_now(target: Target, op: &Op) -> Result<(), Result32> {
         other.wait(ticket);
     }
     stream.wait(stream.latest());
-    let correlation = counters::correlate();
-    ops::run(op, &Env::of(stream, correlation));
+    let correlation = activity::correlate();
+    ops::run(op, &Env { asynchronous, ..Env::of(stream, correlation) });
     context::current().map(drop)
 }
 
@@ -384,12 +386,35 @@ pub fn synchronize(lane: Lane, handle: Handle) -> Result<(), Result32> {
         refuse_captured(target.stream)?;
     }
     not_on_worker()?;
+    let start = crate::config::now();
     for (other, ticket) in dependencies(target.stream) {
         other.wait(ticket);
     }
     target.stream.wait(target.stream.latest());
     crate::pool::synchronized();
+    if activity::attached() {
+        activity::tell(&waited(Some(target.stream), told::sync::STREAM, start));
+    }
     context::current().map(drop)
+}
+
+/// The record of a wait that began at `start`, for a stream or for the current context.
+pub fn waited(stream: Option<&Stream>, how: u64, start: u64) -> told::Event {
+    let event = match stream {
+        Some(stream) => Env::of(stream, activity::correlate()).record(told::kind::WAIT, start, 0),
+        None => {
+            let now = context::current().ok();
+            told::Event {
+                start,
+                device: now.map_or(0, |now| now.device() as u32),
+                context: now.map_or(0, |now| now.context.id.load(Ordering::Relaxed)),
+                stream: told::NONE,
+                correlation: activity::correlate(),
+                ..told::Event::new(told::kind::WAIT)
+            }
+        }
+    };
+    told::Event { end: crate::config::now(), value: how, ..event }
 }
 
 /// A host function that waits would wait for itself: the driver does not permit it either.

@@ -1,0 +1,44 @@
+//! `CUptiResult`: numbers and names.
+
+use std::ffi::{CStr, c_int};
+
+pub const INVALID_PARAMETER: c_int = 1;
+pub const MAX_LIMIT_REACHED: c_int = 12;
+pub const NOT_READY: c_int = 13;
+pub const NOT_INITIALIZED: c_int = 15;
+pub const INVALID_KIND: c_int = 21;
+pub const MULTIPLE_SUBSCRIBERS: c_int = 39;
+
+/// Those that the stand-in gives, by itself or because a test asks for them.
+static NAMES: &[(c_int, &CStr)] = &[
+    (0, c"CUPTI_SUCCESS"),
+    (1, c"CUPTI_ERROR_INVALID_PARAMETER"),
+    (2, c"CUPTI_ERROR_INVALID_DEVICE"),
+    (3, c"CUPTI_ERROR_INVALID_CONTEXT"),
+    (7, c"CUPTI_ERROR_INVALID_OPERATION"),
+    (8, c"CUPTI_ERROR_OUT_OF_MEMORY"),
+    (9, c"CUPTI_ERROR_HARDWARE"),
+    (12, c"CUPTI_ERROR_MAX_LIMIT_REACHED"),
+    (13, c"CUPTI_ERROR_NOT_READY"),
+    (14, c"CUPTI_ERROR_NOT_COMPATIBLE"),
+    (15, c"CUPTI_ERROR_NOT_INITIALIZED"),
+    (20, c"CUPTI_ERROR_QUEUE_EMPTY"),
+    (21, c"CUPTI_ERROR_INVALID_KIND"),
+    (27, c"CUPTI_ERROR_NOT_SUPPORTED"),
+    (28, c"CUPTI_ERROR_UM_PROFILING_NOT_SUPPORTED"),
+    (29, c"CUPTI_ERROR_UM_PROFILING_NOT_SUPPORTED_ON_DEVICE"),
+    (30, c"CUPTI_ERROR_UM_PROFILING_NOT_SUPPORTED_ON_NON_P2P_DEVICES"),
+    (31, c"CUPTI_ERROR_UM_PROFILING_NOT_SUPPORTED_WITH_MPS"),
+    (33, c"CUPTI_ERROR_VIRTUALIZED_DEVICE_NOT_SUPPORTED"),
+    (35, c"CUPTI_ERROR_INSUFFICIENT_PRIVILEGES"),
+    (36, c"CUPTI_ERROR_OLD_PROFILER_API_INITIALIZED"),
+    (39, c"CUPTI_ERROR_MULTIPLE_SUBSCRIBERS_NOT_SUPPORTED"),
+    (40, c"CUPTI_ERROR_VIRTUALIZED_DEVICE_INSUFFICIENT_PRIVILEGES"),
+    (41, c"CUPTI_ERROR_CONFIDENTIAL_COMPUTING_NOT_SUPPORTED"),
+    (999, c"CUPTI_ERROR_UNKNOWN"),
+];
+
+/// The name of a number.
+pub fn name(number: c_int) -> Option<&'static CStr> {
+    NAMES.iter().find(|row| row.0 == number).map(|row| row.1)
+}
