@@ -55,6 +55,9 @@ const MULTIPLE_SUBSCRIBERS: i32 = 39;
 /// call the same id (seen with driver 580).
 const FITS_NEW_DRIVERS: u32 = 18 + 1;
 
+/// How long somebody else who begins to use CUPTI may be kept waiting, ns. To disable unified memory takes CUPTI 2.0 s
+/// (12.9 to 13.5, driver 580), in which nobody else can register callbacks.
+const ASIDE_NS: u64 = 6_000_000_000;
 /// How long the end of the process may be put off for what is still to be handed over, ns.
 const AT_EXIT_NS: u64 = 2_000_000_000;
 /// The same before the program becomes another one, or ends without its exit handlers.
@@ -284,7 +287,7 @@ fn step_aside() {
     match STATE.swap(OFF, Ordering::AcqRel) {
         ON if OWNER.load(Ordering::Acquire) == sys::pid() => {
             let _errno = sys::Errno::save();
-            collector::ask(collector::ASIDE, AT_EXIT_NS);
+            collector::ask(collector::ASIDE, ASIDE_NS);
         }
         NONE => {
             TAKEN.store(1, Ordering::Release);
