@@ -160,6 +160,7 @@ static void look(const uint8_t *at) {
             correlate(word(at, 92), 0);
         } else
             correlate(word(at, 92), launch_id);
+        if (word(at, 52) != 8 || word(at, 56) != 1 || word(at, 64) != 256 || word(at, 80) != 512) odd++;
         if (*(const char **)(at + 104) && strcmp(*(const char **)(at + 104), "_Z5scalePfm")) odd++;
         break;
     case 1:
