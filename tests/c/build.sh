@@ -1,6 +1,6 @@
 #!/bin/sh
 # build.sh OUT_DIR LIB_DIR: compiles the programs of this folder into OUT_DIR, against the stand-in libraries in LIB_DIR
-# (libcuda.so.1, libcupti.so.13, libcudart.so.12, libcudart.so.13, libumsim_cudart_static.a). What is newer than its sources is left alone.
+# (libcuda.so.1, libcudart.so.12, libcudart.so.13, libumsim_cudart_static.a). What is newer than its sources is left alone.
 # Run the programs with LD_LIBRARY_PATH=LIB_DIR.
 set -eu
 
@@ -75,6 +75,7 @@ shared="-shared -fPIC"
     make_one "$out/libsecond.so" libsecond.c $shared -ldl
     make_one "$out/libmalloc.so" libmalloc.c $shared
     make_one "$out/libtracer.so" libtracer.c $shared -ldl
+    make_one "$out/libinjected.so" libinjected.c $shared -ldl
     mkdir -p "$out/fake"
     make_one "$out/fake/libcuda.so.1" libfake.c $shared -Wl,-soname,libcuda.so.1
     wait

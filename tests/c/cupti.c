@@ -1,6 +1,7 @@
-/* cupti [buffer BYTES] [limit RECORDS] [none N] [graphs]: a client of the stand-in CUPTI that asks for everything, does some work
- * of every kind, and prints what it was told beside what the driver counted. With `none` the first N requests for a buffer
- * are refused, with `graphs` graphs are recorded as a whole. Each line of output is a word and a number. */
+/* cupti [buffer BYTES] [limit RECORDS] [none N] [graphs] [busy THREADS]: a client of the stand-in CUPTI that asks for everything, does
+ * some work of every kind, and prints what it was told beside what the driver counted. With `none` the first N requests for a
+ * buffer are refused, with `graphs` graphs are recorded as a whole, with `busy` threads use managed memory while another
+ * one flushes. Each line of output is a word and a number. */
 #define _GNU_SOURCE
 #include "cuda_min.h"
 #include <dlfcn.h>
@@ -90,14 +91,15 @@ static void called(void *user, uint32_t domain, uint32_t id, const void *data) {
     if (cuptiGetCallbackName(1, id, &known) || strcmp(known, name)) odd++;
     uint64_t *word = *(uint64_t **)(at + 56);
     if (site == 0) {
-        entered++;
+        __atomic_fetch_add(&entered, 1, __ATOMIC_RELAXED);
         *word = correlation;
         submitted[correlation % MOST] = id;
-        named += (int)id == launch_id && symbol && !strcmp(symbol, "_Z5scalePfm");
+        if ((int)id == launch_id && symbol && !strcmp(symbol, "_Z5scalePfm"))
+            __atomic_fetch_add(&named, 1, __ATOMIC_RELAXED);
         /* The block's size is the fifth parameter of a launch. */
         if ((int)id == launch_id && ((const uint32_t *)(*(const uint8_t **)(at + 16) + 8))[3] != 256) odd++;
     } else {
-        left++;
+        __atomic_fetch_add(&left, 1, __ATOMIC_RELAXED);
         if (*word != correlation || submitted[correlation % MOST] != id) odd++;
         if (**(int **)(at + 24) != 0) odd++;
     }
@@ -158,6 +160,7 @@ static void look(const uint8_t *at) {
             correlate(word(at, 92), 0);
         } else
             correlate(word(at, 92), launch_id);
+        if (word(at, 52) != 8 || word(at, 56) != 1 || word(at, 64) != 256 || word(at, 80) != 512) odd++;
         if (*(const char **)(at + 104) && strcmp(*(const char **)(at + 104), "_Z5scalePfm")) odd++;
         break;
     case 1:
@@ -278,12 +281,57 @@ static void work(void) {
     truth_copies = (1 << 20) + 100 + (1 << 19) + (1 << 18);
 }
 
+static int done;
+
+static void *flusher(void *unused) {
+    while (!__atomic_load_n(&done, __ATOMIC_ACQUIRE)) {
+        CHECK(cuptiActivityFlushAll(0));
+        usleep(500);
+    }
+    return unused;
+}
+
+static void *busy(void *number) {
+    enum { BYTES = 3 << 20, COUNT = BYTES / 4 };
+    cuda_handle context = 0, module = 0, scale = 0, stream = 0;
+    CUdeviceptr managed = 0;
+    CHECK(cuDevicePrimaryCtxRetain(&context, (int)((size_t)number & 1)));
+    CHECK(cuCtxSetCurrent(context));
+    CHECK(cuModuleLoadData(&module, IMAGE));
+    CHECK(cuModuleGetFunction(&scale, module, "_Z5scalePfm"));
+    CHECK(cuStreamCreate(&stream, 1));
+    CHECK(cuMemAllocManaged(&managed, BYTES, 1));
+    float *touched = (float *)managed;
+    for (int round = 0; round < 20; round++) {
+        for (int i = 0; i < COUNT; i += 1024) touched[i] += 1;
+        launch(scale, managed, COUNT, stream);
+        CHECK(cuStreamSynchronize(stream));
+    }
+    CHECK(cuMemFree_v2(managed));
+    CHECK(cuStreamDestroy_v2(stream));
+    return 0;
+}
+
+static void together(size_t count) {
+    pthread_t flushing, threads[16];
+    cuda_handle context = 0;
+    CHECK(cuDevicePrimaryCtxRetain(&context, 0));
+    CHECK(cuCtxSetCurrent(context));
+    CHECK(pthread_create(&flushing, 0, flusher, 0));
+    for (size_t i = 0; i < count && i < 16; i++) CHECK(pthread_create(&threads[i], 0, busy, (void *)i));
+    for (size_t i = 0; i < count && i < 16; i++) pthread_join(threads[i], 0);
+    __atomic_store_n(&done, 1, __ATOMIC_RELEASE);
+    pthread_join(flushing, 0);
+}
+
 int main(int argc, char **argv) {
     int graphs = 0;
+    size_t threads = 0;
     for (int i = 1; i < argc; i++) {
         if (!strcmp(argv[i], "graphs")) graphs = 1;
         if (i + 1 < argc && !strcmp(argv[i], "buffer")) buffer_bytes = strtoul(argv[i + 1], 0, 10);
         if (i + 1 < argc && !strcmp(argv[i], "limit")) limit = strtoul(argv[i + 1], 0, 10);
+        if (i + 1 < argc && !strcmp(argv[i], "busy")) threads = strtoul(argv[i + 1], 0, 10);
         if (i + 1 < argc && !strcmp(argv[i], "none")) refuse = strtoul(argv[i + 1], 0, 10);
     }
     self = pthread_self();
@@ -335,7 +383,10 @@ int main(int argc, char **argv) {
     uint64_t real = now.tv_sec * 1000000000ull + now.tv_nsec;
     CHECK(cuptiGetTimestamp(&before));
     SAY("epoch", before - real < 1000000 || real - before < 1000000);
-    work();
+    if (threads)
+        together(threads);
+    else
+        work();
     CHECK(cuptiGetTimestamp(&after));
     CHECK(cuptiActivityFlushAll(1));
     CHECK(cuptiActivityFlushAll(1));

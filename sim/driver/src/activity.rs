@@ -1,9 +1,12 @@
 //! The door for the profiling interface: `umsim_set_activity_sink`. Unused, it costs one relaxed load a call and a record.
 
 use crate::api;
+use crate::config;
 use crate::context;
 use crate::module;
-use crate::told::{Call, Driver, Event, Sink};
+use crate::ops::Env;
+use crate::stream::Stream;
+use crate::told::{self, Call, Driver, Event, Sink};
 use std::cell::Cell;
 use std::ffi::{CStr, c_char, c_int, c_void};
 use std::sync::atomic::{AtomicPtr, AtomicU32, Ordering};
@@ -52,6 +55,31 @@ pub fn tell_context(site: u32, handle: usize) {
         // SAFETY: the registrar's function.
         unsafe { (sink.context)(site, handle as *const c_void) };
     }
+}
+
+/// Tells of a wait that began at `start` and is over: CUPTI's kind of it, for a stream or for the current context, and for which
+/// recording of which event.
+#[inline]
+pub fn tell_wait(stream: Option<&Stream>, how: u64, start: u64, event: Option<(u32, u64)>) {
+    if !attached() {
+        return;
+    }
+    let (object, number) = event.unwrap_or((told::NONE, 0));
+    let record = match stream {
+        Some(stream) => Env::of(stream, correlate()).record(told::kind::WAIT, start, 0),
+        None => {
+            let now = context::current().ok();
+            Event {
+                start,
+                device: now.map_or(0, |now| now.device() as u32),
+                context: now.map_or(0, |now| now.context.id.load(Ordering::Relaxed)),
+                stream: told::NONE,
+                correlation: correlate(),
+                ..Event::new(told::kind::WAIT)
+            }
+        }
+    };
+    tell(&Event { end: config::now(), value: how, object, number, ..record });
 }
 
 fn next() -> u32 {

@@ -345,9 +345,7 @@ pub unsafe fn synchronize() -> Result<(), Result32> {
     let start = config::now();
     stream::drain_context(now.handle);
     crate::pool::synchronized();
-    if activity::attached() {
-        activity::tell(&stream::waited(None, crate::told::sync::CONTEXT, start));
-    }
+    activity::tell_wait(None, crate::told::sync::CONTEXT, start, None);
     current().map(drop)
 }
 

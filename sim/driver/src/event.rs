@@ -148,10 +148,7 @@ pub unsafe fn synchronize(handle: Handle) -> Result<(), Result32> {
             drop(record);
             stream.wait(ticket);
             crate::pool::synchronized();
-            if activity::attached() {
-                let wait = stream::waited(Some(stream), sync::EVENT, start);
-                activity::tell(&Told { object, number, ..wait });
-            }
+            activity::tell_wait(Some(stream), sync::EVENT, start, Some((object, number)));
             Ok(())
         }
         Content::Captured(capturing, _) => {
@@ -198,10 +195,8 @@ pub unsafe fn wait(lane: Lane, stream: Handle, handle: Handle, _flags: c_uint) -
             }
             let ticket = record.ticket.load(Ordering::Acquire);
             stream::submit_after(target, Op::Nothing, Some((record.stream, ticket)))?;
-            if activity::attached() {
-                let wait = stream::waited(Some(target.stream), sync::STREAM_FOR_EVENT, config::now());
-                activity::tell(&Told { object: record.event, number: record.number, ..wait });
-            }
+            let event = Some((record.event, record.number));
+            activity::tell_wait(Some(target.stream), sync::STREAM_FOR_EVENT, config::now(), event);
             Ok(())
         }
         Content::Captured(capturing, tail) => {

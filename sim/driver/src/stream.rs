@@ -7,7 +7,7 @@ use crate::context::{self, Current};
 use crate::ops::{self, Env, Op};
 use crate::slots::Slots;
 use crate::sync::{Lock, SignalsBlocked, futex_wait, futex_wake};
-use crate::told;
+use crate::told::sync;
 use std::cell::Cell;
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -392,29 +392,8 @@ pub fn synchronize(lane: Lane, handle: Handle) -> Result<(), Result32> {
     }
     target.stream.wait(target.stream.latest());
     crate::pool::synchronized();
-    if activity::attached() {
-        activity::tell(&waited(Some(target.stream), told::sync::STREAM, start));
-    }
+    activity::tell_wait(Some(target.stream), sync::STREAM, start, None);
     context::current().map(drop)
-}
-
-/// The record of a wait that began at `start`, for a stream or for the current context.
-pub fn waited(stream: Option<&Stream>, how: u64, start: u64) -> told::Event {
-    let event = match stream {
-        Some(stream) => Env::of(stream, activity::correlate()).record(told::kind::WAIT, start, 0),
-        None => {
-            let now = context::current().ok();
-            told::Event {
-                start,
-                device: now.map_or(0, |now| now.device() as u32),
-                context: now.map_or(0, |now| now.context.id.load(Ordering::Relaxed)),
-                stream: told::NONE,
-                correlation: activity::correlate(),
-                ..told::Event::new(told::kind::WAIT)
-            }
-        }
-    };
-    told::Event { end: crate::config::now(), value: how, ..event }
 }
 
 /// A host function that waits would wait for itself: the driver does not permit it either.
