@@ -412,6 +412,8 @@ fn calls_in_a_signal_handler_are_recorded_or_counted() {
         assert_eq!(status, 0, "{mode}: {output:?}");
         let numbers: Vec<u64> = stdout.split_whitespace().filter_map(|word| word.parse().ok()).collect();
         let [by_main, by_handler, made] = numbers[..] else { panic!("{stdout}") };
+        // The hook itself has asked for the driver's version.
+        let made = made - 1;
         let report = report(&[folder.path()]);
         let found = layer(&report, "driver") + lost(&report);
         // While the file itself is being made there is nowhere to count what a handler calls.

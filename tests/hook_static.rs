@@ -26,8 +26,15 @@ const ASKED: [&str; 12] = [
     "strlen",
 ];
 /// Names that it takes besides CUDA's: of the loader, those by which other programs are started, and NVTX's door.
-const OTHERS: [&str; 16] = [
+const OTHERS: [&str; 23] = [
     "InitializeInjectionNvtx2",
+    "_Exit",
+    "_exit",
+    "cuptiActivityRegisterCallbacks",
+    "cuptiActivityRegisterCallbacks_v2",
+    "cuptiFinalize",
+    "cuptiSubscribe",
+    "cuptiSubscribe_v2",
     "dlclose",
     "dlopen",
     "dlsym",

@@ -9,7 +9,7 @@ use umtui_wire::table::{self, FUNCTIONS, Layer};
 use crate::arch::{Frame, Verdict};
 use crate::loader::{self, Object};
 use crate::slots::{EXPORTED, SLOTS, Slot};
-use crate::thread::{BUSY, Thread};
+use crate::thread::{BUSY, Thread, WITH_CUPTI};
 use crate::{
     capture, chunks, clock, config, definitions, desks, exports, file, measure, modules, process, record, sites, slots,
     symbols, sys, text,
@@ -71,6 +71,9 @@ unsafe fn decide(frame: &mut Frame, thread: &mut Thread) -> Verdict {
     // SAFETY: slots are static.
     let slot = unsafe { &*frame.slot };
     let unknown = slot.unknown.load(Ordering::Relaxed) != 0;
+    if thread.entering >= WITH_CUPTI {
+        return Verdict::Pass;
+    }
     if thread.entering > 1 || thread.busy != 0 || thread.quick_until == BUSY {
         if !innermost_was_left(frame_address(frame), thread) {
             // A signal handler that has interrupted us.

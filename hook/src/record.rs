@@ -8,7 +8,7 @@ use umtui_wire::table::{Access, Op};
 
 use crate::arch::Frame;
 use crate::slots::{Slot, shape};
-use crate::thread::{BUSY, Thread};
+use crate::thread::{BUSY, Thread, WITH_CUPTI};
 use crate::{capture, chunks, clock, cupti, definitions, desks, file, kernels, procaddress, process, slots, sys};
 
 /// Bytes of the longest record, and of what may come before it: clock reading, thread's name.
@@ -136,9 +136,9 @@ unsafe fn leave_slowly(frame: &mut Frame, end: u64, thread: &mut Thread) {
     }
     close(frame, thread);
     if slot.also.load(Ordering::Relaxed) != 0 && cupti::is_due() && !(slot.initialises() && frame.result as u32 != 0) {
-        thread.entering = thread.entering.wrapping_add(1);
+        thread.entering = thread.entering.wrapping_add(WITH_CUPTI);
         cupti::begin();
-        thread.entering = thread.entering.wrapping_sub(1);
+        thread.entering = thread.entering.wrapping_sub(WITH_CUPTI);
     }
     thread.hand_on_if_ending();
     thread.try_again_if_due();
@@ -296,9 +296,10 @@ unsafe fn write(frame: &Frame, slot: &Slot, flags: u8, call: &Opened, end: u64, 
 /// `frame` is the call's.
 unsafe fn submit(frame: &Frame, slot: &Slot, start: u64, now: u64, thread: &mut Thread) {
     // The callback came while this call was open, or one inside it.
-    let correlation = if thread.correlation_at > frame.open as usize { thread.correlation } else { 0 };
+    let depth = u16::from(Opened::of(frame, thread).depth);
+    let correlation = if thread.correlation_depth > depth.wrapping_add(1) { thread.correlation } else { 0 };
     thread.correlation = 0;
-    thread.correlation_at = 0;
+    thread.correlation_depth = 0;
     let mut words = [0u64; 3 + POINTERS_MAX as usize];
     let mut pointers = 0u16;
     if frame.result as u32 == 0 && slots::arguments_wanted() {

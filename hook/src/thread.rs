@@ -48,14 +48,17 @@ pub struct Thread {
     /// Domain of that range.
     pub range_domain: usize,
     /// Nonzero once the C library has told that the thread ends; it may not tell again.
-    pub ending: u32,
+    pub ending: u16,
+    /// Open calls, plus one, when [`Thread::correlation`] was told.
+    pub correlation_depth: u16,
     /// Id of the work that the thread has last handed to a device, by CUPTI; zero once it is written down.
     pub correlation: u32,
-    /// Place on the desk of the next call when it was.
-    pub correlation_at: usize,
     /// Name as last recorded.
     pub name: [u8; 16],
 }
+
+/// Added to [`Thread::entering`] while we call CUPTI: what CUDA calls that makes are not the program's.
+pub const WITH_CUPTI: u32 = 1 << 16;
 
 /// See [`Thread::quick_until`].
 pub const BUSY: u64 = 1;

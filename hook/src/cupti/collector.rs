@@ -7,6 +7,7 @@ use core::sync::atomic::{AtomicU32, AtomicUsize, Ordering};
 
 use super::library::Functions;
 use super::writer::Writer;
+use crate::thread::WITH_CUPTI;
 use crate::{arch, enter, file, loader, process, sys};
 
 /// Between two flushes, ns. (CUPTI's own flush period hands over full buffers only.)
@@ -88,7 +89,7 @@ unsafe extern "C" fn run(_: *mut c_void) -> *mut c_void {
     let (functions, thread) =
         unsafe { (&*(FUNCTIONS.load(Ordering::Acquire) as *const Functions), &mut *arch::thread()) };
     // Whatever CUPTI calls in this thread goes past us.
-    thread.entering = thread.entering.wrapping_add(1);
+    thread.entering = thread.entering.wrapping_add(WITH_CUPTI);
     enter::begin(thread);
     let mut writer = Writer::new(*functions);
     writer.read_clocks();
@@ -121,6 +122,6 @@ unsafe extern "C" fn run(_: *mut c_void) -> *mut c_void {
         }
         sys::wait(&REQUESTS, 0, due.saturating_sub(sys::clock_ns(libc::CLOCK_MONOTONIC)));
     }
-    thread.entering = thread.entering.wrapping_sub(1);
+    thread.entering = thread.entering.wrapping_sub(WITH_CUPTI);
     core::ptr::null_mut()
 }

@@ -64,7 +64,7 @@ pub unsafe extern "C" fn called(_: *mut c_void, domain: u32, _: u32, data: *cons
         if (*data).site == ENTER {
             let thread = &mut *arch::thread();
             thread.correlation = (*data).correlation_id;
-            thread.correlation_at = thread.open as usize;
+            thread.correlation_depth = u16::from(thread.depth()).wrapping_add(1);
         }
     }
 }
