@@ -83,7 +83,11 @@ pub struct Extent {
     /// Leave out the calls' arguments
     #[arg(long)]
     pub no_args: bool,
-    /// Record only functions of these groups: memory, launch, copy, sync, stream, event, graph, device, module, other
+    /// Leave out ranges and marks (NVTX)
+    #[arg(long)]
+    pub no_nvtx: bool,
+    /// Record only functions of these groups: memory, launch, copy, sync, stream, event, graph, device, module, other;
+    /// range for the program's ranges (NVTX)
     #[arg(long, value_name = "GROUPS", value_delimiter = ',', value_parser = group)]
     pub only: Vec<&'static str>,
 }
@@ -97,6 +101,7 @@ impl Extent {
             capture: self.capture.clone(),
             arguments: !self.no_args,
             only: self.only.clone(),
+            ranges: !self.no_nvtx,
         }
     }
 }
