@@ -9,7 +9,7 @@ use umtui_wire::record::{Head, KIND_CLOCK, KIND_THREAD, SLOT_BYTES, Slot};
 
 use crate::file::OpenFile;
 use crate::thread::Thread;
-use crate::{clock, definitions, evidence, file, space, sys, written};
+use crate::{clock, definitions, evidence, file, nvtx, space, sys, written};
 
 /// Bytes of a chunk that are reserved on disk at first, where the rest can follow.
 pub const FIRST_BYTES: u64 = 8192;
@@ -296,12 +296,9 @@ unsafe fn reserve_window(image: *mut ChunkHeader) -> bool {
 
 /// Writes who the thread is and what time it is at the cursor of a chunk that has room.
 fn introduce(thread: &mut Thread) -> bool {
-    let name = thread.name;
-    let name = name.split(|&byte| byte == 0).next().unwrap_or_default();
-    let name = definitions::string(name);
+    let name = nvtx::thread_name(thread).unwrap_or_else(|| own_name(thread));
     let now = clock::triple();
-    let head = Head { kind: KIND_THREAD, extra: 0, a: 0, b: thread.id };
-    put(thread, [head.word(), now.ticks, u64::from(name), 0, 0, 0]);
+    name_thread(thread, now.ticks, name);
     note_clock(thread, now);
     evidence::write_due(thread);
     true
@@ -314,11 +311,22 @@ pub fn refresh_clock(thread: &mut Thread) {
     let name = sys::thread_name();
     if name != thread.name {
         thread.name = name;
-        let name = name.split(|&byte| byte == 0).next().unwrap_or_default();
-        let head = Head { kind: KIND_THREAD, extra: 0, a: 0, b: thread.id };
-        put(thread, [head.word(), now.ticks, u64::from(definitions::string(name)), 0, 0, 0]);
+        nvtx::forget_thread_name(thread);
+        let name = own_name(thread);
+        name_thread(thread, now.ticks, name);
     }
     evidence::write_due(thread);
+}
+
+/// String id of the name that the system knows the thread by.
+fn own_name(thread: &Thread) -> u32 {
+    definitions::string(thread.name.split(|&byte| byte == 0).next().unwrap_or_default())
+}
+
+/// Writes down which thread goes on and its name; false if there is no room.
+pub fn name_thread(thread: &mut Thread, ticks: u64, name: u32) -> bool {
+    let head = Head { kind: KIND_THREAD, extra: 0, a: 0, b: thread.id };
+    put(thread, [head.word(), ticks, u64::from(name), 0, 0, 0])
 }
 
 fn note_clock(thread: &mut Thread, now: ClockTriple) {

@@ -24,8 +24,10 @@ pub struct Config {
     pub place: Place,
     /// Whether arguments are recorded.
     pub arguments: bool,
-    /// Groups of functions that are recorded: a bit for each.
+    /// Groups of functions that are recorded, and of ranges: a bit for each.
     pub groups: u16,
+    /// Whether ranges are recorded, if their group is.
+    pub ranges: bool,
 }
 
 /// What is wanted of the GPU's side.
@@ -92,6 +94,7 @@ pub fn read() -> Config {
         },
         arguments: number(b"UMTUI_ARGUMENTS") != Some(0),
         groups: groups(only.as_bytes()),
+        ranges: number(b"UMTUI_NVTX") != Some(0),
     }
 }
 

@@ -177,6 +177,21 @@ pub fn string(bytes: &[u8]) -> u32 {
     }
 }
 
+/// The id of a string that was written down before.
+#[inline]
+pub fn known(bytes: &[u8]) -> Option<u32> {
+    find(text::hash(bytes)).ok()
+}
+
+/// Writes a string down that is not to be looked up later; its id, `NO_STRING` if that failed.
+pub fn string_anew(bytes: &[u8]) -> u32 {
+    with_writer(|writer| {
+        let id = NEXT_ID.fetch_add(1, Ordering::Relaxed);
+        if writer.text(KIND_STRING, 0, id, bytes) { id } else { NO_STRING }
+    })
+    .unwrap_or(NO_STRING)
+}
+
 /// The id of a C string.
 ///
 /// # Safety

@@ -11,8 +11,8 @@ use crate::loader::{self, Object};
 use crate::slots::{EXPORTED, SLOTS, Slot};
 use crate::thread::{BUSY, Thread, WITH_CUPTI};
 use crate::{
-    capture, chunks, clock, config, definitions, desks, exports, file, measure, modules, process, record, sites, slots,
-    symbols, sys, text,
+    capture, chunks, clock, config, definitions, desks, exports, file, measure, modules, nvtx, process, record, sites,
+    slots, symbols, sys, text,
 };
 
 /// Where a call goes.
@@ -99,6 +99,8 @@ unsafe fn decide(frame: &mut Frame, thread: &mut Thread) -> Verdict {
     }
     if thread.generation != process::generation() {
         begin(thread);
+    } else if slot.flags.load(Ordering::Relaxed) & slots::CONTROLS_RECORDING != 0 {
+        nvtx::catch_up(thread);
     }
     modules::describe(frame.site);
     let api = slot.api();
@@ -144,6 +146,17 @@ fn open(frame: &mut Frame, thread: &mut Thread) {
     }
 }
 
+/// Makes the calling thread ready to record, outside of a call.
+pub fn begin_thread(thread: &mut Thread) {
+    let errno = sys::Errno::save();
+    let held = sys::SignalsHeld::hold();
+    thread.entering = thread.entering.wrapping_add(1);
+    begin(thread);
+    thread.entering = thread.entering.wrapping_sub(1);
+    drop(held);
+    drop(errno);
+}
+
 /// Makes the thread ready to record.
 pub fn begin(thread: &mut Thread) {
     thread.busy = 1;
@@ -163,6 +176,7 @@ pub fn begin(thread: &mut Thread) {
         file::costs(measure::added(thread));
         thread.go_on();
     }
+    nvtx::thread_begins(thread);
 }
 
 /// Whether the innermost open call was left by longjmp or an exception: its frame lies at or below the caller's. On an

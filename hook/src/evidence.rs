@@ -87,7 +87,6 @@ pub fn tell(what: u16, why: u32, detail: u32, result: u32, driver_version: u32, 
     say(what, statement);
 }
 
-#[allow(dead_code, reason = "what has its detail as text already calls it")]
 /// As [`tell`], with the detail as text: it may be said before there is a file. What is longer than 255 bytes is cut.
 pub fn tell_text(what: u16, why: u32, detail: &[u8]) {
     let mut statement = Statement::new();

@@ -64,12 +64,23 @@ pub fn prepare() {
     }
 }
 
+/// The file name of our library.
+fn own_name(object: Option<&Object>) -> &[u8] {
+    object.map_or(&b""[..], |object| text::file_name(object.path()))
+}
+
+/// Whether a path leads to our library.
+pub fn is_ours(path: &[u8]) -> bool {
+    let object = Object::at(prepare as *const () as usize);
+    let own = own_name(object.as_ref());
+    !own.is_empty() && text::file_name(path) == own
+}
+
 impl Kept {
     /// `None` if it is too much.
     fn keep(&mut self, list: List) -> Option<()> {
         let object = Object::at(prepare as *const () as usize);
-        let path = object.as_ref().map_or(&b""[..], Object::path);
-        let own = text::file_name(path);
+        let own = own_name(object.as_ref());
         let is_ours = |entry: &&[u8]| !own.is_empty() && text::file_name(entry) == own;
         // SAFETY: the process's environment.
         for variable in unsafe { strings(list) } {

@@ -102,6 +102,7 @@ fn begin() -> bool {
         return false;
     }
     slots::record_only(config.arguments, config.groups);
+    nvtx::begin(&config);
     let clock = clock::choose(config.ticks_per_second, config.clock);
     if file::create(&config, &clock).is_err() {
         return false;
@@ -155,6 +156,7 @@ unsafe extern "C" fn load() {
     thread::prepare();
     watch_fork();
     kept::prepare();
+    nvtx::prepare();
     follow::prepare();
     ending::prepare();
 }

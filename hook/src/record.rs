@@ -355,7 +355,7 @@ pub fn room(thread: &mut Thread, now: u64) -> Option<*mut u8> {
 
 /// # Safety
 /// The record lies within the thread's mapped chunk, where its complete slots end.
-unsafe fn commit(thread: &mut Thread, record: *mut u8, head: Head) {
+pub unsafe fn commit(thread: &mut Thread, record: *mut u8, head: Head) {
     let slots = u32::from(head.extra).wrapping_add(1);
     // SAFETY: as the caller says.
     unsafe {

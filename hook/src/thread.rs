@@ -4,7 +4,7 @@ use core::ffi::c_void;
 use core::sync::atomic::{AtomicU32, AtomicUsize, Ordering, compiler_fence};
 use umtui_wire::chunk::{ChunkHeader, Desk, OpenCall};
 
-use crate::{arch, chunks, desks, file, loader, record, sys};
+use crate::{arch, chunks, desks, file, loader, nvtx, record, sys};
 
 /// A thread's state, in static thread-local storage. Only its own thread (and its signal handlers) use it.
 #[repr(C, align(64))]
@@ -41,12 +41,12 @@ pub struct Thread {
     pub patience: u32,
     /// How many it let pass the last time; more each time.
     pub backoff: u32,
-    /// Open ranges.
+    /// Open ranges, of all domains.
     pub ranges: u32,
     /// Open ranges of [`Thread::range_domain`] from one on that is waited for.
     pub range_levels: u32,
     /// Domain of that range.
-    pub range_domain: usize,
+    pub range_domain: u32,
     /// Nonzero once the C library has told that the thread ends; it may not tell again.
     pub ending: u16,
     /// Open calls, plus one, when [`Thread::correlation`] was told.
@@ -55,6 +55,8 @@ pub struct Thread {
     pub correlation: u32,
     /// Name as last recorded.
     pub name: [u8; 16],
+    /// Where its open ranges are, see [`crate::nvtx::stacks`]; zero: nowhere yet.
+    pub stack: u32,
 }
 
 /// Added to [`Thread::entering`] while we call CUPTI: what CUDA calls that makes are not the program's.
@@ -177,6 +179,7 @@ unsafe extern "C" fn ended(thread: *mut c_void) {
     }
     // SAFETY: the calling thread's own state.
     let thread = unsafe { &mut *thread };
+    nvtx::thread_ends(thread);
     if thread.generation != crate::process::generation() {
         return;
     }

@@ -83,7 +83,11 @@ pub struct Extent {
     /// Leave out the calls' arguments
     #[arg(long)]
     pub no_args: bool,
-    /// Record only functions of these groups: memory, launch, copy, sync, stream, event, graph, device, module, other
+    /// Leave out ranges and marks (NVTX)
+    #[arg(long)]
+    pub no_nvtx: bool,
+    /// Record only functions of these groups: memory, launch, copy, sync, stream, event, graph, device, module, other;
+    /// range for the program's ranges (NVTX)
     #[arg(long, value_name = "GROUPS", value_delimiter = ',', value_parser = group)]
     pub only: Vec<&'static str>,
     /// Record API calls alone: no kernels, copies or migrations
@@ -115,6 +119,7 @@ impl Extent {
                 memory: self.gpu_memory,
                 whole_graphs: self.whole_graphs,
             },
+            ranges: !self.no_nvtx,
         }
     }
 }

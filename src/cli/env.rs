@@ -32,6 +32,8 @@ pub fn run(arguments: &Env) -> anyhow::Result<u8> {
             // What is preloaded there already stays.
             "LD_PRELOAD" => ("", "${LD_PRELOAD:+:$LD_PRELOAD}"),
             "ASAN_OPTIONS" => ("${ASAN_OPTIONS:+$ASAN_OPTIONS:}", ""),
+            // The job may have another tool listen to its ranges.
+            "NVTX_INJECTION64_PATH" => ("${NVTX_INJECTION64_PATH:-", "}"),
             // The rate is this machine's; the job may run on another.
             "UMTUI_TICKS_PER_SECOND" => continue,
             _ => ("", ""),

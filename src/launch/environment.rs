@@ -69,11 +69,20 @@ pub struct RunOptions {
     pub only: Vec<&'static str>,
     /// What of the GPU's side.
     pub gpu: Gpu,
+    /// Whether ranges (NVTX) are recorded.
+    pub ranges: bool,
 }
 
 impl Default for RunOptions {
     fn default() -> Self {
-        Self { max_bytes: None, capture: Capture::All, arguments: true, only: Vec::new(), gpu: Gpu::default() }
+        Self {
+            max_bytes: None,
+            capture: Capture::All,
+            arguments: true,
+            only: Vec::new(),
+            gpu: Gpu::default(),
+            ranges: true,
+        }
     }
 }
 
@@ -83,6 +92,9 @@ pub enum EnvironmentError {
     /// Another tool listens to the ranges.
     #[error("NVTX_INJECTION64_PATH is {0} already, so ranges do not reach umtui; unset it, or use --capture profiler")]
     RangesTaken(String),
+    /// Recording waits for a range, and is not to see any.
+    #[error("--capture nvtx needs ranges: leave --no-nvtx out, or use --capture profiler")]
+    RangesUnwanted,
 }
 
 /// Variables for a program to be recorded.
@@ -106,18 +118,24 @@ impl Environment {
         if let Some(bytes) = options.max_bytes {
             variables.push(("UMTUI_MAX_BYTES", bytes.to_string().into()));
         }
+        let taken = env::var_os("NVTX_INJECTION64_PATH").filter(|path| path != hook && !path.is_empty());
         match &options.capture {
             Capture::All => {}
             Capture::Profiler => variables.push(("UMTUI_CAPTURE", "profiler".into())),
             Capture::Signal(number) => variables.push(("UMTUI_CAPTURE", format!("signal:{number}").into())),
+            Capture::Range(_) if !options.ranges => return Err(EnvironmentError::RangesUnwanted),
             Capture::Range(range) => {
-                let taken = env::var_os("NVTX_INJECTION64_PATH").filter(|path| path != hook && !path.is_empty());
                 if let Some(path) = taken {
                     return Err(EnvironmentError::RangesTaken(path.to_string_lossy().into_owned()));
                 }
                 variables.push(("UMTUI_CAPTURE", format!("nvtx:{range}").into()));
-                variables.push(("NVTX_INJECTION64_PATH", hook.as_os_str().to_owned()));
             }
+        }
+        if !options.ranges {
+            variables.push(("UMTUI_NVTX", "0".into()));
+        } else if taken.is_none() {
+            // Another tool's stays; the hook then says in the recording that ranges do not reach it.
+            variables.push(("NVTX_INJECTION64_PATH", hook.as_os_str().to_owned()));
         }
         if !options.arguments {
             variables.push(("UMTUI_ARGUMENTS", "0".into()));

@@ -24,10 +24,12 @@ pub enum Group {
     Module = 8,
     /// Everything else.
     Other = 9,
+    /// No functions: ranges and marks that the program gives names to (NVTX).
+    Range = 10,
 }
 
 /// All groups, with the names that options use.
-pub const GROUPS: [(Group, &str); 10] = [
+pub const GROUPS: [(Group, &str); 11] = [
     (Group::Memory, "memory"),
     (Group::Launch, "launch"),
     (Group::Copy, "copy"),
@@ -38,6 +40,7 @@ pub const GROUPS: [(Group, &str); 10] = [
     (Group::Device, "device"),
     (Group::Module, "module"),
     (Group::Other, "other"),
+    (Group::Range, "range"),
 ];
 
 /// Pieces of names, the first that fits decides: a piece that begins with `^` stands at the beginning of the name after
