@@ -392,7 +392,7 @@ mod tests {
         #[test]
         fn text_reads_back_without_loss(seed: u64, threads in 1u64..5, groups in 0u64..600, hz in 0usize..3, two: bool) {
             let ticks_per_second = [1_000_000_000, 2_100_000_001, 999_999][hz];
-            let wishes = Wishes { threads, groups, ticks_per_second, sealed: seed % 2 == 0, hand_overs: seed % 3 == 0 };
+            let wishes = Wishes { threads, groups, ticks_per_second, sealed: seed % 2 == 0, hand_overs: seed % 3 == 0, gpu: false };
             let mut images = vec![(make(seed, wishes).image, false)];
             if two {
                 images.push((make(seed ^ 5, wishes).image, false));
@@ -420,7 +420,7 @@ mod tests {
 
         #[test]
         fn damaged_text_is_named_by_line(seed in 0u64..20, edits in 1usize..20) {
-            let wishes = Wishes { threads: 2, groups: 60, ticks_per_second: 1_000_000_000, sealed: true, hand_overs: false };
+            let wishes = Wishes { threads: 2, groups: 60, ticks_per_second: 1_000_000_000, sealed: true, hand_overs: false, gpu: false };
             let (trace, files) = read(vec![(make(seed, wishes).image, false)]);
             let mut text = Vec::new();
             write(&trace, &files, &mut text).unwrap();
@@ -438,8 +438,14 @@ mod tests {
 
     #[test]
     fn it_reads_like_strace() {
-        let wishes =
-            Wishes { threads: 1, groups: 300, ticks_per_second: 1_000_000_000, sealed: true, hand_overs: false };
+        let wishes = Wishes {
+            threads: 1,
+            groups: 300,
+            ticks_per_second: 1_000_000_000,
+            sealed: true,
+            hand_overs: false,
+            gpu: false,
+        };
         let (trace, files) = read(vec![(make(7, wishes).image, false)]);
         let mut text = Vec::new();
         write(&trace, &files, &mut text).unwrap();

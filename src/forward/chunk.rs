@@ -1,5 +1,6 @@
 //! A chunk of a file that is followed, and how far it has been sent.
 
+use umtui_wire::activity::{KIND_DROPPED, KIND_GPU_CLOCK, KIND_MARK, KIND_RANGE_PUSH};
 use umtui_wire::chunk::{ChunkHeader, STATE_SEALED};
 use umtui_wire::clock::ClockTriple;
 use umtui_wire::frame::{EventsPart, is_event};
@@ -100,7 +101,9 @@ impl Chunk {
         let Some(first) = record.first() else { return };
         let moment = match head.kind {
             KIND_CALL => first[1].saturating_add(duration(first, head, record)),
-            KIND_THREAD | KIND_CLOCK | KIND_LOST => first[1],
+            KIND_THREAD | KIND_CLOCK | KIND_LOST | KIND_GPU_CLOCK..=KIND_DROPPED | KIND_RANGE_PUSH..=KIND_MARK => {
+                first[1]
+            }
             _ => 0,
         };
         // Beyond that it is damage, and would hold everything up.

@@ -111,6 +111,12 @@ impl Batch {
         self.len >= BATCH
     }
 
+    /// Calls in it.
+    #[must_use]
+    pub const fn len(&self) -> usize {
+        self.len
+    }
+
     /// Whether it has no calls.
     #[must_use]
     pub const fn is_empty(&self) -> bool {

@@ -4,6 +4,7 @@
 //! trace's axis: `CLOCK_MONOTONIC` of the host that the first file came from. This room knows nothing of
 //! file formats, threads or terminals.
 
+pub mod activity;
 pub mod api;
 pub mod bytes;
 pub mod call;
@@ -12,6 +13,7 @@ pub mod enumeration;
 pub mod ids;
 pub mod names;
 pub mod process;
+pub mod range;
 pub mod raw;
 pub mod results;
 pub mod semantics;
@@ -21,6 +23,7 @@ pub mod stream;
 pub mod track;
 pub mod value;
 
+pub use activity::{Activities, Activity, ActivityKind, Lane, LaneOf};
 pub use api::{Api, Argument, Signature};
 pub use bytes::Bytes;
 pub use call::{Call, CallFlags, Location, NO_DEVICE, OpenCall};
@@ -28,6 +31,7 @@ pub use chunk::{Batch, Chunk, Summary};
 pub use ids::{ApiId, ModuleId, NameId, ProcessId, SiteId, StreamId, TrackId};
 pub use names::Names;
 pub use process::{Process, State};
+pub use range::{Range, RangeKind, Ranges};
 pub use semantics::Semantics;
 pub use site::{Module, Site, Sites};
 pub use store::{Damage, Evidence, Trace};

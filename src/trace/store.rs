@@ -1,10 +1,12 @@
 //! The trace: everything that was read, from all files.
 
+use super::activity::Activities;
 use super::api::Api;
 use super::chunk::Summary;
 use super::ids::{ApiId, NameId, ProcessId, TrackId};
 use super::names::Names;
 use super::process::Process;
+use super::range::Ranges;
 use super::semantics::Semantics;
 use super::site::Sites;
 use super::stream::Streams;
@@ -75,6 +77,10 @@ pub struct Trace {
     pub more_damage: u64,
     /// Kinds of evidence.
     pub evidence: Evidence,
+    /// What the GPU and the driver did.
+    pub activities: Activities,
+    /// Ranges and marks.
+    pub ranges: Ranges,
     api_ids: FxHashMap<(NameId, Layer, Signature), ApiId>,
     track_ids: FxHashMap<(ProcessId, u32), TrackId>,
     epoch: u64,
@@ -94,8 +100,14 @@ impl Trace {
 
     /// Calls that have ended.
     #[must_use]
-    pub fn events(&self) -> u64 {
+    pub fn calls(&self) -> u64 {
         self.tracks.iter().map(|track| track.len() as u64).sum()
+    }
+
+    /// Events: calls that have ended, records of the GPU, beginnings and ends of ranges, and marks.
+    #[must_use]
+    pub fn events(&self) -> u64 {
+        self.calls() + self.activities.records() + self.ranges.records()
     }
 
     /// Events that could not be recorded.
@@ -104,21 +116,23 @@ impl Trace {
         self.processes.iter().fold(0, |sum, process| sum.saturating_add(process.lost))
     }
 
-    /// Smallest start of a call, ended or not, ns; where there is none, that of the first process.
+    /// Smallest start of a call, ended or not, or of anything else, ns; where there is none, that of the first process.
     #[must_use]
     pub fn start_ns(&self) -> u64 {
         let ended = self.summaries().map(|summary| summary.min_start_ns);
         let open = self.tracks.iter().filter_map(|track| track.in_flight.first()).map(|call| call.start_ns);
-        let first = ended.chain(open).min();
+        let others = [self.activities.span(), self.ranges.span()].into_iter().flatten().map(|span| span.0);
+        let first = ended.chain(open).chain(others).min();
         first.or_else(|| self.processes.iter().map(|process| process.start_ns).min()).unwrap_or(0)
     }
 
-    /// Largest end or start of a call, ns; at least [`Trace::start_ns`].
+    /// Largest end or start of a call or of anything else, ns; at least [`Trace::start_ns`].
     #[must_use]
     pub fn end_ns(&self) -> u64 {
         let ended = self.summaries().map(|summary| summary.max_end_ns);
         let open = self.tracks.iter().filter_map(|track| track.in_flight.last()).map(|call| call.start_ns);
-        ended.chain(open).max().unwrap_or(0).max(self.start_ns())
+        let others = [self.activities.span(), self.ranges.span()].into_iter().flatten().map(|span| span.1);
+        ended.chain(open).chain(others).max().unwrap_or(0).max(self.start_ns())
     }
 
     fn summaries(&self) -> impl Iterator<Item = &Summary> {
@@ -223,10 +237,12 @@ impl Trace {
         self.touch();
     }
 
-    /// Bytes on the heap that grow with the number of calls.
+    /// Bytes on the heap that grow with the number of events.
     #[must_use]
     pub fn heap_bytes(&self) -> usize {
-        self.tracks.iter().map(Track::heap_bytes).sum()
+        self.tracks.iter().map(Track::heap_bytes).sum::<usize>()
+            + self.activities.heap_bytes()
+            + self.ranges.heap_bytes()
     }
 }
 

@@ -104,7 +104,7 @@ proptest! {
     fn what_was_recorded_is_what_arrives(
         seed: u64, threads in 1u64..6, groups in 0u64..3000, sealed: bool, hand_overs: bool, pieces in 1usize..9000,
     ) {
-        let made = make(seed, Wishes { threads, groups, ticks_per_second: 1_000_000_000, sealed, hand_overs });
+        let made = make(seed, Wishes { threads, groups, ticks_per_second: 1_000_000_000, sealed, hand_overs, gpu: true });
         let folder = tempfile::tempdir().unwrap();
         let path = write(folder.path(), "a.umt", &made.image);
         let image: Arc<dyn Bytes> = Arc::new(made.image);
@@ -129,7 +129,14 @@ proptest! {
 /// A stream that is looked at after every pass shows at no time what is not so at the end.
 #[test]
 fn live_equals_reopened() {
-    let wishes = Wishes { threads: 5, groups: 60_000, ticks_per_second: 1_000_000_000, sealed: true, hand_overs: true };
+    let wishes = Wishes {
+        threads: 5,
+        groups: 60_000,
+        ticks_per_second: 1_000_000_000,
+        sealed: true,
+        hand_overs: true,
+        gpu: true,
+    };
     let made = make(11, wishes);
     let folder = tempfile::tempdir().unwrap();
     let path = write(folder.path(), "a.umt", &made.image);
@@ -165,8 +172,14 @@ fn live_equals_reopened() {
 
 #[test]
 fn several_files_mix_in_one_stream() {
-    let wishes =
-        |threads| Wishes { threads, groups: 900, ticks_per_second: 1_000_000_000, sealed: true, hand_overs: true };
+    let wishes = |threads| Wishes {
+        threads,
+        groups: 900,
+        ticks_per_second: 1_000_000_000,
+        sealed: true,
+        hand_overs: true,
+        gpu: true,
+    };
     let folder = tempfile::tempdir().unwrap();
     let mut random = Random(4);
     let mut expected = Vec::new();
@@ -204,7 +217,14 @@ fn several_files_mix_in_one_stream() {
 
 #[test]
 fn a_reader_that_comes_late_understands() {
-    let wishes = Wishes { threads: 3, groups: 3000, ticks_per_second: 1_000_000_000, sealed: false, hand_overs: true };
+    let wishes = Wishes {
+        threads: 3,
+        groups: 3000,
+        ticks_per_second: 1_000_000_000,
+        sealed: false,
+        hand_overs: true,
+        gpu: true,
+    };
     let made = make(3, wishes);
     let folder = tempfile::tempdir().unwrap();
     let path = write(folder.path(), "a.umt", &made.image);
@@ -223,7 +243,7 @@ fn a_reader_that_comes_late_understands() {
     let files = bytes(&files);
     let trace = read(&files);
     assert_eq!(trace.damage, []);
-    assert_eq!(trace.events() + before, made.calls.len() as u64);
+    assert_eq!(trace.events() + before, made.events());
     let text = lines(&trace, &files).join("\n");
     assert!(text.contains("cudaMallocManaged") && text.contains("_Z6kernelPf") && text.contains("libfoo.so"));
     assert!(!text.contains("string#") && !text.contains("api#"));
@@ -237,7 +257,8 @@ fn a_reader_that_comes_late_understands() {
 
 #[test]
 fn what_changes_in_a_first_page_arrives() {
-    let wishes = Wishes { threads: 1, groups: 9, ticks_per_second: 1_000_000_000, sealed: true, hand_overs: false };
+    let wishes =
+        Wishes { threads: 1, groups: 9, ticks_per_second: 1_000_000_000, sealed: true, hand_overs: false, gpu: true };
     let folder = tempfile::tempdir().unwrap();
     let mut image = make(1, wishes).image;
     let path = write(folder.path(), "a.umt", &image);

@@ -1,5 +1,6 @@
 //! Slots to rows: the path that every event takes.
 
+use super::activity::{Into, is_taken};
 use super::clock::Reading;
 use super::file::{File, Thread};
 use super::piece::{Piece, Stall, bytes_of};
@@ -8,6 +9,7 @@ use crate::trace::store::note;
 use crate::trace::{Call, CallFlags, Damage, Sites, StreamId, Streams, Trace};
 use std::ops::Range;
 use umtui_wire::clock::ClockTriple;
+use umtui_wire::frame::is_event;
 use umtui_wire::record::{
     DURATION_AT, FLAG_ENTRY, FLAG_LONG, FLAG_NO_ARGUMENTS, Head, KIND_CALL, KIND_CLOCK, KIND_LOST, KIND_THREAD,
     SLOT_BYTES, Slot, unpack_site,
@@ -53,7 +55,7 @@ impl File {
         horizon: u64,
         budget: &mut usize,
     ) -> Segment {
-        let Trace { tracks, sites, streams, processes, damage, more_damage, .. } = trace;
+        let Trace { tracks, sites, streams, processes, damage, more_damage, activities, ranges, evidence, .. } = trace;
         let mut list = self.take_threads();
         let mut batch = self.batch.take().unwrap_or_default();
         let Some(thread) = list.get_mut(place) else { return self.give_threads(list, Segment::Stop(Stop::Done)) };
@@ -75,14 +77,18 @@ impl File {
                 break Segment::Stop(Stop::Buffer);
             }
             let offset = first_offset + (at * SLOT_BYTES) as u64;
+            let event = is_event(head.kind);
+            if event && left == 0 {
+                break Segment::Stop(Stop::Budget);
+            }
             let other = if head.kind == KIND_CALL {
-                if left == 0 {
-                    break Segment::Stop(Stop::Budget);
-                }
                 match self.call(&run, slot, head, at..next, thread, (sites, streams), reading) {
                     Ok(call) => {
                         if batch.is_full() {
                             track.append(&mut batch);
+                        }
+                        if let Some(submit) = thread.submit.take() {
+                            self.submitted(submit, slot[1], thread.track, track.len() + batch.len(), activities);
                         }
                         batch.push(&call, offset | stamp);
                         left -= 1;
@@ -91,6 +97,13 @@ impl File {
                     }
                     Err(other) => other,
                 }
+            } else if is_taken(head.kind) {
+                let strings = processes.get(self.process.index()).map(|process| &process.strings);
+                let into = Into::of((activities, ranges, evidence), strings, thread);
+                let record = slots.get(at..next).unwrap_or(&[]);
+                let other = self.activity(&run, piece, record, piece.buffer_at + at as u32, reading, into);
+                left -= usize::from(event && !matches!(other, Other::Later(_)));
+                other
             } else {
                 self.other(&run, piece, slot, head, &mut reading, track.thread)
             };
@@ -220,12 +233,12 @@ impl File {
 }
 
 /// A run of slots, and which of its calls may be rows.
-struct Run<'a> {
+pub(super) struct Run<'a> {
     slots: &'a [Slot],
     /// First and last moment that a record may be of.
-    plausible: (u64, u64),
+    pub plausible: (u64, u64),
     /// Calls that ended later have to wait.
-    horizon: u64,
+    pub horizon: u64,
 }
 
 /// How a segment ended.
@@ -237,7 +250,7 @@ pub(super) enum Segment {
 }
 
 /// What a record asks for that is no row.
-enum Other {
+pub(super) enum Other {
     /// Nothing.
     Skip,
     /// To be read later.

@@ -5,6 +5,7 @@ use super::file::Hot;
 use super::piece::{Holds, Piece, bytes_of};
 use super::reader::{NativeReader, check, cut};
 use crate::parse::ParseError;
+use crate::trace::activity::Device;
 use crate::trace::{Module, NameId, Semantics, Signature, Trace};
 use umtui_wire::record::{Head, SLOT_BYTES};
 use umtui_wire::table::Layer;
@@ -61,6 +62,7 @@ impl NativeReader {
                     if let Some(process) = trace.processes.get_mut(process.index()) {
                         process.strings.insert(id, name);
                     }
+                    trace.activities.define_text(process, id, name);
                 }
             }
             Some(Definition::Api { id, name, layer, signature }) => {
@@ -76,6 +78,10 @@ impl NativeReader {
                 let module = Module { process, path, build_id, start, end, file_offset, ticks, identity: 0 };
                 trace.sites.add_module(module);
                 self.file.forget_sites();
+            }
+            Some(Definition::Device { ordinal, name, device }) => {
+                let name = self.string(name, trace);
+                trace.activities.of_mut(process).devices.insert(ordinal, Device { name, ..device });
             }
             Some(Definition::Kernel { name, handle, ticks }) => {
                 let name = self.string(name, trace);

@@ -1,11 +1,12 @@
 //! Definition records: what ids and handles stand for.
 
 use super::signature;
+use crate::trace::activity::Device;
 use crate::trace::{Layer, Signature};
 use nom::bytes::complete::take;
 use nom::number::complete::{le_u8, le_u16, le_u32, le_u64};
 use nom::{IResult, Parser};
-use umtui_wire::record::{KIND_API, KIND_KERNEL, KIND_MODULE, KIND_STRING};
+use umtui_wire::record::{KIND_API, KIND_DEVICE, KIND_KERNEL, KIND_MODULE, KIND_STRING};
 
 /// One definition record.
 #[derive(Debug, PartialEq, Eq)]
@@ -56,6 +57,15 @@ pub enum Definition<'a> {
         /// When it was seen.
         ticks: u64,
     },
+    /// A device.
+    Device {
+        /// Its number.
+        ordinal: u16,
+        /// String id of its name.
+        name: u32,
+        /// The rest of it.
+        device: Device,
+    },
     /// A kind that this reader does not know.
     Unknown,
 }
@@ -76,6 +86,7 @@ fn definition(record: &[u8]) -> IResult<&[u8], Definition<'_>> {
             let (rest, (handle, ticks)) = (le_u64, le_u64).parse(rest)?;
             Ok((rest, Definition::Kernel { name: b, handle, ticks }))
         }
+        KIND_DEVICE => device(a, b, rest),
         _ => Ok((rest, Definition::Unknown)),
     }
 }
@@ -112,6 +123,23 @@ fn module(path: u32, record: &[u8]) -> IResult<&[u8], Definition<'_>> {
     let length = usize::try_from(length).map_err(|_| contradiction(record))?;
     let (rest, build_id) = take(length).parse(rest)?;
     Ok((rest, Definition::Module { path, start, end, file_offset, ticks, build_id }))
+}
+
+fn device(ordinal: u16, name: u32, record: &[u8]) -> IResult<&[u8], Definition<'_>> {
+    let (rest, (memory_bytes, major, minor)) = (le_u64, le_u32, le_u32).parse(record)?;
+    let (rest, (multiprocessors, domain, device, bus, bits)) = (le_u32, le_u32, le_u32, le_u32, le_u64).parse(rest)?;
+    // Without the extra slot nobody knows its UUID.
+    let (rest, uuid) = (le_u64::<_, nom::error::Error<&[u8]>>, le_u64).parse(rest).unwrap_or((rest, (0, 0)));
+    let device = Device {
+        memory_bytes,
+        capability: (major, minor),
+        multiprocessors,
+        pci: (domain, bus, device),
+        bits,
+        uuid: [uuid.0, uuid.1],
+        ..Device::default()
+    };
+    Ok((rest, Definition::Device { ordinal, name, device }))
 }
 
 fn contradiction(input: &[u8]) -> nom::Err<nom::error::Error<&[u8]>> {

@@ -1,6 +1,7 @@
 //! What a file's records refer to: its functions, threads, sites and streams, with small caches before the trace's
 //! tables, so that a record costs no hash look-up.
 
+use super::activity::GpuClock;
 use super::clock::{Clock, Reading};
 use super::decode::Segment;
 use super::piece::FAR;
@@ -99,6 +100,10 @@ pub struct Thread {
     /// Its track.
     pub track: TrackId,
     pub(super) reading: Option<Reading>,
+    /// The driver's clock as this thread compared it last.
+    pub(super) gpu: Option<GpuClock>,
+    /// What the next call submitted: correlation id, and when that call began, ticks.
+    pub(super) submit: Option<(u32, u64)>,
     pub(super) current: Current,
     default_stream: [(u8, Option<StreamId>); 2],
     streams: [(u64, u32, Found); STREAMS_CACHED],
@@ -110,6 +115,8 @@ impl Thread {
         Self {
             track,
             reading: None,
+            gpu: None,
+            submit: None,
             current: Current::default(),
             default_stream: [(0, None); 2],
             streams: [(0, 0, nothing); STREAMS_CACHED],
@@ -165,6 +172,12 @@ pub struct File {
     pub start_ticks: u64,
     /// The reading taken then.
     pub start: Reading,
+    /// The driver's clock as it was compared last, by whichever thread.
+    pub(super) gpu: Option<GpuClock>,
+    /// The same by the time of day when recording began: what it is if nobody compares it.
+    pub(super) gpu_start: GpuClock,
+    /// Something was taken in that is no event.
+    pub(super) changed: bool,
     /// Whether older chunks make room for newer ones.
     pub(super) has_cap: bool,
     /// Devices of contexts.
@@ -181,12 +194,16 @@ impl File {
     /// A file of this process.
     #[must_use]
     pub fn new(process: ProcessId, file: usize, clock: Clock, start: &ClockTriple, has_cap: bool) -> Self {
+        let reading = clock.reading(start);
         Self {
             process,
             file,
             clock,
             start_ticks: start.ticks,
-            start: clock.reading(start),
+            start: reading,
+            gpu: None,
+            gpu_start: GpuClock { driver_ns: start.realtime_ns, axis_ns: clock.ns(reading, start.ticks) },
+            changed: false,
             has_cap,
             contexts: Contexts::default(),
             apis: Vec::new(),

@@ -4,6 +4,7 @@
 //! are decoded, all definitions and all calls that make or destroy streams and contexts up to then have been read,
 //! whichever thread made them, so that a trace read while it grows equals the trace read at the end.
 
+pub mod activity;
 pub mod clock;
 pub mod decode;
 pub mod define;

@@ -1,5 +1,6 @@
 //! A chunk of a file as the reader goes through it.
 
+use super::activity::GpuClock;
 use super::clock::Reading;
 use umtui_wire::chunk::{HEADER_BYTES, KIND_DEFINITIONS, KIND_DESKS, KIND_EVENTS, MAGIC, STATE_SEALED};
 use umtui_wire::clock::ClockTriple;
@@ -96,7 +97,7 @@ pub struct Piece {
     pub scanned: u32,
     /// Slots decoded.
     pub decoded: u32,
-    /// Calls among them.
+    /// Events among them.
     pub calls: u64,
     /// Thread at `scanned`.
     pub scan_thread: u32,
@@ -104,6 +105,10 @@ pub struct Piece {
     pub thread: u32,
     /// Clock reading at `decoded`.
     pub reading: Option<Reading>,
+    /// The driver's clock at `decoded`, if it was compared in this chunk.
+    pub gpu: Option<GpuClock>,
+    /// Number of its first slot, if it has one, see [`crate::trace::activity::places`].
+    pub numbered: Option<u32>,
     /// Why decoding stopped.
     pub stall: Stall,
     /// The checksum does not match: records are believed only where they are plausible.
@@ -152,6 +157,8 @@ impl Piece {
             scan_thread: header.thread,
             thread: header.thread,
             reading: None,
+            gpu: None,
+            numbered: None,
             stall: Stall::No,
             suspect: false,
             lost_header: 0,

@@ -32,7 +32,7 @@ const NEAR: usize = 16;
 /// What a poll did.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Progress {
-    /// Calls added.
+    /// Events added.
     pub events: usize,
     /// The budget ended before the file did: poll again at once.
     pub more: bool,
@@ -146,7 +146,7 @@ impl NativeReader {
         (first.map_or(self.next, |piece| piece.offset).min(self.length), self.length)
     }
 
-    /// Reads on: at most about `budget` calls.
+    /// Reads on: at most about `budget` events.
     ///
     /// # Errors
     /// When the operating system refuses to read. Damage is no error: it is noted in the trace.
@@ -180,7 +180,7 @@ impl NativeReader {
             self.check_end(trace);
         }
         self.forget_finished(trace);
-        if given != left {
+        if given != left || std::mem::take(&mut self.file.changed) {
             trace.touch();
         }
         Ok(Progress { events: given - left, more })

@@ -1,8 +1,11 @@
 //! Writes the native format: for text and other inputs that cannot be read in place, for tests and benches.
 
 pub use super::records::{CallRecord, FileInfo, ModuleRecord};
+use crate::trace::activity::Device;
+use crate::trace::activity::raw::Submitted;
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::{self, Seek, SeekFrom, Write};
+use umtui_wire::activity::{KIND_SUBMIT, POINTERS_CUT, POINTERS_MAX};
 use umtui_wire::checksum;
 use umtui_wire::chunk::{
     self, ChunkHeader, DESK_BYTES, DESK_CALLS, DESKS_AT, Desk, KIND_DEFINITIONS, KIND_DESKS, KIND_EVENTS, OpenCall,
@@ -10,13 +13,14 @@ use umtui_wire::chunk::{
 };
 use umtui_wire::clock::ClockTriple;
 use umtui_wire::definition::{BUILD_ID_MAX, TEXT_MAX, extra_slots};
+use umtui_wire::frame::is_event;
 use umtui_wire::header::{CHUNK_MAX, CHUNK_UNIT, HEADER_BYTES};
 use umtui_wire::record::{
-    ARGUMENTS_AT, FLAG_LONG, Head, KIND_API, KIND_CALL, KIND_CLOCK, KIND_KERNEL, KIND_LOST, KIND_MODULE, KIND_STRING,
-    KIND_THREAD, SLOT_BYTES, Slot, pack_site,
+    ARGUMENTS_AT, FLAG_LONG, Head, KIND_API, KIND_CALL, KIND_CLOCK, KIND_DEVICE, KIND_KERNEL, KIND_LOST, KIND_MODULE,
+    KIND_STRING, KIND_THREAD, SLOT_BYTES, Slot, pack_site,
 };
 use umtui_wire::table::Layer;
-use zerocopy::{FromZeros, IntoBytes};
+use zerocopy::{FromZeros, Immutable, IntoBytes};
 
 /// A chunk being filled.
 struct Filling {
@@ -36,6 +40,8 @@ pub struct NativeWriter<W: Write + Seek> {
     definitions: Option<Filling>,
     threads: BTreeMap<u32, Filling>,
     desks: BTreeMap<u32, Vec<OpenCall>>,
+    /// What goes before each thread's next call.
+    submits: BTreeMap<u32, Vec<Slot>>,
     next_string: u32,
     strings: rustc_hash::FxHashMap<Vec<u8>, u32>,
     next_api: u16,
@@ -56,6 +62,7 @@ impl<W: Write + Seek> NativeWriter<W> {
             definitions: None,
             threads: BTreeMap::new(),
             desks: BTreeMap::new(),
+            submits: BTreeMap::new(),
             next_string: 1,
             strings: rustc_hash::FxHashMap::default(),
             next_api: 0,
@@ -146,6 +153,25 @@ impl<W: Write + Seek> NativeWriter<W> {
         self.define(Head { kind: KIND_KERNEL, extra: 0, a: 0, b: name }, handle, &ticks.to_le_bytes())
     }
 
+    /// Defines a device.
+    ///
+    /// # Errors
+    /// When writing fails.
+    pub fn device(&mut self, ordinal: u16, name: u32, device: &Device) -> io::Result<()> {
+        let two = |low: u32, high: u32| u64::from(low) | u64::from(high) << 32;
+        let (domain, bus, number) = device.pci;
+        let words = [
+            two(device.capability.0, device.capability.1),
+            two(device.multiprocessors, domain),
+            two(number, bus),
+            device.bits,
+            device.uuid[0],
+            device.uuid[1],
+        ];
+        let text: Vec<u8> = words.iter().flat_map(|word| word.to_le_bytes()).collect();
+        self.define(Head { kind: KIND_DEVICE, extra: 1, a: ordinal, b: name }, device.memory_bytes, &text)
+    }
+
     fn define(&mut self, head: Head, word: u64, text: &[u8]) -> io::Result<()> {
         let mut bytes = Vec::with_capacity(SLOT_BYTES * (1 + usize::from(head.extra)));
         bytes.extend_from_slice(&head.word().to_le_bytes());
@@ -190,7 +216,23 @@ impl<W: Write + Seek> NativeWriter<W> {
         }
         let end = call.start.saturating_add(call.duration);
         self.newest = self.newest.max(end);
+        // Both in one chunk.
+        if let Some(submit) = self.submits.remove(&thread) {
+            slots.splice(..0, submit);
+        }
         self.append(thread, &slots, end, Some((call.start, end)))
+    }
+
+    /// Appends a record of [`umtui_wire::activity`] that was written at about `moment`, ticks: as many of its slots as its
+    /// head says.
+    ///
+    /// # Errors
+    /// When writing fails.
+    pub fn record<R: IntoBytes + Immutable>(&mut self, thread: u32, record: &R, moment: u64) -> io::Result<()> {
+        let bytes = record.as_bytes();
+        let head = bytes.first_chunk::<8>().map_or(0, |word| u64::from_le_bytes(*word));
+        self.newest = self.newest.max(moment);
+        self.append(thread, &slots_of(bytes, Head::from_word(head).extra), moment, None)
     }
 
     /// Names a thread.
@@ -258,6 +300,22 @@ impl<W: Write + Seek> NativeWriter<W> {
         Ok(())
     }
 
+    /// Says what the thread's next call, which starts at `start` ticks, submitted: correlation id, graph node, pointers.
+    ///
+    /// # Errors
+    /// When there are more pointers than a record holds.
+    pub fn submit(&mut self, thread: u32, start: u64, submitted: &Submitted) -> io::Result<()> {
+        let count = u16::try_from(submitted.pointers.len()).ok().filter(|&count| count <= POINTERS_MAX);
+        let count = count.ok_or_else(too_long)?;
+        let extra = (3 + usize::from(count)).div_ceil(6) as u8 - 1;
+        let a = count | if submitted.cut { POINTERS_CUT } else { 0 };
+        let head = Head { kind: KIND_SUBMIT, extra, a, b: submitted.correlation };
+        let words = [head.word(), start, submitted.node].into_iter().chain(submitted.pointers.iter().copied());
+        let bytes: Vec<u8> = words.flat_map(u64::to_le_bytes).collect();
+        self.submits.insert(thread, slots_of(&bytes, extra));
+        Ok(())
+    }
+
     /// Appends a record that was complete at `moment`.
     fn append(&mut self, thread: u32, slots: &[Slot], moment: u64, ticks: Option<(u64, u64)>) -> io::Result<()> {
         let full = self.threads.get(&thread).is_some_and(|chunk| !chunk.fits(slots.len()));
@@ -273,7 +331,13 @@ impl<W: Write + Seek> NativeWriter<W> {
         }
         if let Some(chunk) = self.threads.get_mut(&thread) {
             chunk.slots.extend_from_slice(slots);
-            chunk.header.others += (slots.len() - usize::from(ticks.is_some())) as u32;
+            let (mut events, mut rest) = (0, slots);
+            while let Some(slot) = rest.first() {
+                let head = Head::from_word(slot[0]);
+                events += usize::from(is_event(head.kind));
+                rest = rest.get(1 + usize::from(head.extra)..).unwrap_or(&[]);
+            }
+            chunk.header.others += (slots.len() - events) as u32;
             if let Some((first, last)) = ticks {
                 chunk.ticks = (chunk.ticks.0.min(first), chunk.ticks.1.max(last));
             }

@@ -8,14 +8,17 @@ use proptest::prelude::*;
 use std::sync::Arc;
 
 fn small(seed: u64) -> Made {
-    make(seed, Wishes { threads: 3, groups: 1500, ticks_per_second: 1_000_000_000, sealed: true, hand_overs: true })
+    make(
+        seed,
+        Wishes { threads: 3, groups: 1500, ticks_per_second: 1_000_000_000, sealed: true, hand_overs: true, gpu: true },
+    )
 }
 
 #[test]
 fn cut_at_every_page() {
     let made = small(11);
     let all = read(made.image.clone()).unwrap().events();
-    assert_eq!(all as usize, made.calls.len());
+    assert_eq!(all, made.events());
     let mut before = 0;
     for length in (0..=made.image.len()).step_by(4096) {
         let Ok(trace) = read(made.image[..length].to_vec()) else {
@@ -39,7 +42,7 @@ fn a_stale_end_hides_nothing() {
     let end = std::mem::offset_of!(umtui_wire::header::FileHeader, end);
     for value in [0, 65536, u64::MAX, 1 << 60] {
         made.image[end..end + 8].copy_from_slice(&u64::to_le_bytes(value));
-        assert_eq!(read(made.image.clone()).unwrap().events() as usize, made.calls.len());
+        assert_eq!(read(made.image.clone()).unwrap().events(), made.events());
     }
 }
 
@@ -53,7 +56,7 @@ fn a_bad_checksum_is_named_and_the_rest_is_read() {
     }
     made.image[at + 128 + 48 * 2 + 46] ^= 1;
     let trace = read(made.image.clone()).unwrap();
-    assert_eq!(trace.events() as usize, made.calls.len());
+    assert_eq!(trace.events(), made.events());
     assert_eq!(trace.damage.len(), 1);
     assert_eq!(trace.damage[0].offset, at as u64);
     assert!(trace.damage[0].why.contains("checksum"));
@@ -87,6 +90,10 @@ proptest! {
                 let _ = track.in_order(0..10);
                 let _ = track.count_before(trace.end_ns());
             }
+            for lane in trace.activities.lanes() {
+                let _ = (lane.busy_ns(), lane.in_order());
+                lane.for_each(0, |_, activity| assert!(activity.duration_ns < 1 << 58, "{activity:?}"));
+            }
         }
     }
 
@@ -95,7 +102,7 @@ proptest! {
         let made = small(seed % 8);
         let length = length.min(made.image.len());
         if let Ok(trace) = read(made.image[..length].to_vec()) {
-            prop_assert!(trace.events() as usize <= made.calls.len());
+            prop_assert!(trace.events() <= made.events());
         }
     }
 

@@ -8,9 +8,10 @@ use crate::trace::{Bytes, Trace};
 use proptest::prelude::*;
 use std::io;
 use std::sync::{Arc, Mutex};
+use umtui_wire::activity::KIND_SUBMIT;
 use umtui_wire::chunk::{HEADER_BYTES, KIND_EVENTS, STATE_OPEN};
 use umtui_wire::header::{FileHeader, STATE_RECORDING};
-use umtui_wire::record::{FLAG_LONG, Head, KIND_CALL, KIND_LOST};
+use umtui_wire::record::{FLAG_LONG, Head, KIND_CALL, KIND_GPU_FIRST, KIND_LOST, KIND_RANGE_FIRST};
 
 /// A file whose content is exchanged between polls.
 #[derive(Default)]
@@ -54,7 +55,7 @@ fn at_moment(full: &[u8], moment: u64, hole: bool) -> Vec<u8> {
     while at + HEADER_BYTES <= image.len() {
         let header = header_at(&full[at..], at as u64).unwrap();
         if header.kind == KIND_EVENTS {
-            let mut slot = 0;
+            let (mut slot, mut before) = (0, header.opened.ticks);
             let slots = committed(&header) as usize;
             while slot < slots {
                 let first = at + HEADER_BYTES + slot * 48;
@@ -66,6 +67,11 @@ fn at_moment(full: &[u8], moment: u64, hole: bool) -> Vec<u8> {
                     let last = at + HEADER_BYTES + next * 48 - 8;
                     end += if long { word(full, last) } else { word(full, first + 24) & 0xffff_ffff };
                 }
+                if (KIND_GPU_FIRST..KIND_RANGE_FIRST).contains(&head.kind) || head.kind == KIND_SUBMIT {
+                    // Written with what stands before it.
+                    end = before;
+                }
+                before = end;
                 if end > moment {
                     break;
                 }
@@ -107,7 +113,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(48))]
     #[test]
     fn live_equals_reopened(seed: u64, threads in 1u64..6, groups in 1u64..1500, holes: bool, hand_overs: bool) {
-        let wishes = Wishes { threads, groups, ticks_per_second: 1_000_000_000, sealed: seed % 2 == 0, hand_overs };
+        let wishes = Wishes { threads, groups, ticks_per_second: 1_000_000_000, sealed: seed % 2 == 0, hand_overs, gpu: true };
         let made = make(seed, wishes);
         let image: Arc<dyn Bytes> = Arc::new(made.image.clone());
         let once = lines(&read(made.image.clone()).unwrap(), &[image]);

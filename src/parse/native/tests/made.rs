@@ -1,7 +1,8 @@
 //! Traces made at random: what the file holds is known beforehand.
 
+use super::gpu::{self, KnownWork};
 use crate::parse::native::writer::{CallRecord, FileInfo, ModuleRecord, NativeWriter};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::io::Cursor;
 use umtui_wire::chunk::OpenCall;
 use umtui_wire::clock::ClockTriple;
@@ -67,6 +68,8 @@ pub struct Wishes {
     pub ticks_per_second: u64,
     pub sealed: bool,
     pub hand_overs: bool,
+    /// Records of the GPU and ranges.
+    pub gpu: bool,
 }
 
 /// A made trace, and what is known of its calls: (thread, start, duration, api, status, depth, site, generation of
@@ -76,6 +79,21 @@ pub struct Made {
     pub calls: Vec<Known>,
     pub lost: u64,
     pub open: usize,
+    /// What the GPU did, sorted.
+    pub works: Vec<KnownWork>,
+    /// Beginnings and ends of ranges, and marks.
+    pub range_records: u64,
+    /// Correlation ids and the calls that submitted the work.
+    pub submits: Vec<(u32, Known)>,
+    /// Widest bracket of the driver's clock, ticks.
+    pub error: u64,
+}
+
+impl Made {
+    /// Events in the file.
+    pub fn events(&self) -> u64 {
+        self.calls.len() as u64 + self.works.len() as u64 + self.range_records
+    }
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -90,29 +108,41 @@ pub struct Known {
     pub stream: Option<(u64, u32)>,
 }
 
-struct Stream {
+pub struct Stream {
     handle: u64,
     generation: u32,
     from: u64,
     last_use: u64,
 }
 
-struct Maker {
-    random: Random,
-    writer: NativeWriter<Cursor<Vec<u8>>>,
+pub struct Maker {
+    pub random: Random,
+    pub writer: NativeWriter<Cursor<Vec<u8>>>,
     calls: Vec<Known>,
     streams: Vec<Stream>,
     /// Handles that were destroyed, when, and how many streams they have been.
     free: Vec<(u64, u64, u32)>,
-    busy_until: BTreeMap<u32, u64>,
+    pub busy_until: BTreeMap<u32, u64>,
     ids: u32,
     now: u64,
     lost: u64,
-    strings: Vec<u32>,
+    pub strings: Vec<u32>,
+    pub rate: u64,
+    gpu: bool,
+    /// Up to when each thread has collected records.
+    pub collected: BTreeMap<u32, u64>,
+    pub error: u64,
+    pub works: Vec<KnownWork>,
+    pub range_ids: u64,
+    pub open_ranges: BTreeSet<u64>,
+    pub range_records: u64,
+    pub correlation: u32,
+    submits: Vec<(u32, Known)>,
 }
 
-const START: u64 = 5_000_000_000;
+pub const START: u64 = 5_000_000_000;
 
+#[allow(clippy::too_many_lines, reason = "one list of what is there at first")]
 pub fn make(seed: u64, wishes: Wishes) -> Made {
     let start = ClockTriple { ticks: START, monotonic_ns: 77_000_000_000, realtime_ns: 1_700_000_000_000_000_000 };
     let info = FileInfo {
@@ -165,10 +195,23 @@ pub fn make(seed: u64, wishes: Wishes) -> Made {
         now: START,
         lost: 0,
         strings,
+        rate: wishes.ticks_per_second,
+        gpu: wishes.gpu,
+        collected: BTreeMap::new(),
+        error: 0,
+        works: Vec::new(),
+        range_ids: 0,
+        open_ranges: BTreeSet::new(),
+        range_records: 0,
+        correlation: 0,
+        submits: Vec::new(),
     };
+    if wishes.gpu {
+        gpu::devices(&mut maker);
+    }
     let mut threads: Vec<u32> = (0..wishes.threads as u32).map(|index| 4121 + index).collect();
     for _ in 0..wishes.groups {
-        maker.step(&mut threads, wishes.hand_overs);
+        maker.step(&mut threads, wishes);
     }
     let open = maker.open_calls(&threads);
     let newest = maker.busy_until.values().copied().max().unwrap_or(START) + 10;
@@ -177,16 +220,26 @@ pub fn make(seed: u64, wishes: Wishes) -> Made {
     writer.info_mut().lost = 3;
     writer.info_mut().state = umtui_wire::header::STATE_ENDED;
     let image = writer.finish(wishes.sealed).unwrap().into_inner();
-    Made { image, calls: maker.calls, lost: maker.lost + 3, open }
+    maker.works.sort_unstable();
+    Made {
+        image,
+        calls: maker.calls,
+        lost: maker.lost + 3,
+        open,
+        works: maker.works,
+        range_records: maker.range_records,
+        submits: maker.submits,
+        error: maker.error,
+    }
 }
 
 impl Maker {
-    fn step(&mut self, threads: &mut [u32], hand_overs: bool) {
+    fn step(&mut self, threads: &mut [u32], wishes: Wishes) {
         self.now += self.random.below(if self.random.0.is_multiple_of(50) { 7_000_000_000 } else { 400 });
         let index = self.random.below(threads.len() as u64) as usize;
         let mut thread = threads[index];
         let start = self.now.max(self.busy_until.get(&thread).copied().unwrap_or(0) + 1);
-        if hand_overs && self.random.one_in(40) {
+        if wishes.hand_overs && self.random.one_in(40) {
             self.ids += 1;
             let next = self.ids;
             if self.busy_until.contains_key(&thread) {
@@ -221,6 +274,8 @@ impl Maker {
                 self.call(thread, start, 50, SET_DEVICE, 0, &(device as u32).to_le_bytes(), 0, None, 0);
                 self.busy_until.insert(thread, start + 50);
             }
+            6..=8 if wishes.gpu => self.collect(thread, start),
+            9..=11 if wishes.gpu => self.range(thread, start),
             _ => {
                 let depth = 0;
                 let end = self.group(thread, start, depth);
@@ -319,9 +374,11 @@ impl Maker {
         let site = 0x7f00_0000_0000 + modules * 0x10_0000 + self.random.below(40) * 16;
         let duration = if flags & FLAG_ENTRY != 0 { 0 } else { duration };
         let arguments = arguments.to_vec();
+        let submit = (self.gpu && api == 5 && self.random.one_in(2)).then(|| self.submit(thread, start));
         let record = CallRecord { api, status, start, duration, site, depth, flags, arguments };
         self.writer.call(thread, &record).unwrap();
         self.calls.push(Known { thread, start, duration, api, status, depth, site, stream });
+        self.submits.extend(submit.zip(self.calls.last().cloned()));
     }
 
     fn open_calls(&mut self, threads: &[u32]) -> usize {

@@ -3,6 +3,7 @@
 #![allow(missing_docs, reason = "tests")]
 
 mod damage;
+pub mod gpu;
 mod growing;
 pub mod made;
 pub mod model;

@@ -1,8 +1,9 @@
 //! A trace as lines, to be compared whatever the order of ids.
 
 use crate::parse::{NativeReader, ParseError};
+use crate::trace::activity::{Device, Statement, TextId, raw};
 use crate::trace::raw::RawCall;
-use crate::trace::{Bytes, StreamId, Style, Trace, Track};
+use crate::trace::{Activity, ActivityKind, Bytes, NameId, ProcessId, StreamId, Style, Trace, Track, TrackId};
 use std::sync::Arc;
 
 /// Reads a whole image.
@@ -62,6 +63,7 @@ pub fn lines(trace: &Trace, files: &[Arc<dyn Bytes>]) -> Vec<String> {
     for track in &trace.tracks {
         track_lines(trace, track, files, &mut lines);
     }
+    activity_lines(trace, files, &mut lines);
     lines.sort();
     lines
 }
@@ -112,4 +114,68 @@ fn site(trace: &Trace, id: crate::trace::SiteId) -> String {
     let site = trace.sites.get(id).unwrap();
     let module = site.module.and_then(|module| trace.sites.module(module));
     format!("{:?}+{:x}", module.map(|module| trace.names.get(module.path)), site.offset)
+}
+
+/// What the GPU did, what is known of that, and ranges.
+fn activity_lines(trace: &Trace, files: &[Arc<dyn Bytes>], lines: &mut Vec<String>) {
+    for lane in trace.activities.lanes() {
+        let process = trace.process(lane.process).unwrap();
+        for &row in &*lane.in_order().rows() {
+            let activity = lane.get(row as usize).unwrap();
+            let location = trace.activities.location(lane, row as usize, process.file).unwrap();
+            let head = raw::read::<[u64; 6]>(&*files[location.file as usize], location).unwrap()[0];
+            let submit = trace.activities.of(lane.process).unwrap().submits.find(activity.correlation);
+            let call = submit.map(|submit| {
+                let track = trace.track(submit.track).unwrap();
+                (track.thread, track.call(submit.row as usize).unwrap().start_ns)
+            });
+            let name = trace.names.get(trace.activities.kernel_name(&activity));
+            let value = if activity.kind == ActivityKind::Kernel { 0 } else { activity.value };
+            let activity = Activity { value, ..activity };
+            lines.push(format!("{} {:?} {activity:?} {name:?} {:x} {call:?}", process.pid, lane.of, head as u8));
+        }
+    }
+    for (index, process) in trace.processes.iter().enumerate() {
+        let Some(of) = trace.activities.of(ProcessId(index as u16)) else { continue };
+        let (pid, activities) = (process.pid, &trace.activities);
+        for statement in of.evidence.all() {
+            let detail = trace.names.get(activities.name(statement.detail));
+            let statement = Statement { detail: TextId(0), ..*statement };
+            lines.push(format!("{pid} evidence {statement:?} {detail:?}"));
+        }
+        lines.push(format!("{pid} {} {} {:?} {:?}", of.dropped, of.dropped_unknown, of.clock_error_ns, of.complete_ns));
+        for (ordinal, device) in &of.devices {
+            let name = trace.names.get(device.name);
+            lines
+                .push(format!("{pid} device {ordinal} {:?} {name:?}", Device { name: NameId::NONE, ..device.clone() }));
+        }
+        let mut submits: Vec<_> = of
+            .submits
+            .iter()
+            .map(|submit| {
+                let track = trace.track(submit.track).unwrap();
+                let (call, location) =
+                    (track.call(submit.row as usize).unwrap(), track.location(submit.row as usize).unwrap());
+                let bytes = &*files[location.file as usize];
+                let start = RawCall::read(bytes, location).unwrap().start_ticks();
+                let said = raw::submitted(bytes, location, start).unwrap().unwrap();
+                assert_eq!(said.correlation, submit.correlation);
+                format!("{pid} submit {} {} {} {said:x?}", submit.correlation, track.thread, call.start_ns)
+            })
+            .collect();
+        lines.append(&mut submits);
+    }
+    for (index, track) in trace.tracks.iter().enumerate() {
+        for range in trace.ranges.of(TrackId(index as u32)) {
+            let text = |text| trace.names.get(trace.activities.name(text));
+            let (name, domain) = (text(range.name), text(trace.ranges.domain(range)));
+            let (kind, level, color) = (range.kind, range.level, range.color);
+            let end = range.end_ns();
+            lines.push(format!(
+                "{} range {:?} {} {end:?} {name:?} {domain:?} {level} {color:x}",
+                track.thread, kind, range.start_ns
+            ));
+        }
+    }
+    lines.push(format!("{:?} {:?} {}", trace.activities.span(), trace.ranges.span(), trace.events()));
 }

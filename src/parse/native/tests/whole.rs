@@ -1,9 +1,10 @@
 //! Whole files.
 
+use super::gpu::works;
 use super::made::{Known, SIGNATURES, Wishes, make};
 use super::model::read;
 use crate::trace::raw::RawCall;
-use crate::trace::{StreamKind, Trace};
+use crate::trace::{ProcessId, StreamKind, Trace};
 use proptest::prelude::*;
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -38,7 +39,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(48))]
     #[test]
     fn what_was_written_is_read(seed: u64, threads in 1u64..6, groups in 0u64..3000, sealed: bool, hand_overs: bool) {
-        let made = make(seed, Wishes { threads, groups, ticks_per_second: 1_000_000_000, sealed, hand_overs });
+        let made = make(seed, Wishes { threads, groups, ticks_per_second: 1_000_000_000, sealed, hand_overs, gpu: true });
         let trace = read(made.image.clone()).unwrap();
         prop_assert_eq!(&trace.damage, &[]);
         prop_assert_eq!(trace.lost(), made.lost);
@@ -59,12 +60,30 @@ proptest! {
             }
         }
         prop_assert_eq!(seen.len(), expected.len());
+        prop_assert_eq!(works(&trace), made.works.clone());
+        prop_assert_eq!((trace.calls(), trace.events()), (made.calls.len() as u64, made.events()));
+        let of = trace.activities.of(ProcessId(0)).unwrap();
+        prop_assert_eq!(of.submits.len(), made.submits.len());
+        for (correlation, call) in &made.submits {
+            let found = of.submits.find(*correlation).unwrap();
+            let track = trace.track(found.track).unwrap();
+            let start = track.call(found.row as usize).unwrap().start_ns - 72_000_000_000;
+            prop_assert_eq!((track.thread, start), (call.thread, call.start));
+        }
+        prop_assert_eq!(of.clock_error_ns.unwrap_or(0), made.error.div_ceil(2));
     }
 }
 
 #[test]
 fn a_rate_that_is_no_round_number_keeps_times() {
-    let wishes = Wishes { threads: 3, groups: 2000, ticks_per_second: 2_100_000_001, sealed: true, hand_overs: false };
+    let wishes = Wishes {
+        threads: 3,
+        groups: 2000,
+        ticks_per_second: 2_100_000_001,
+        sealed: true,
+        hand_overs: false,
+        gpu: true,
+    };
     let made = make(5, wishes);
     let trace = read(made.image).unwrap();
     let mut first = u64::MAX;
@@ -78,8 +97,10 @@ fn a_rate_that_is_no_round_number_keeps_times() {
 
 #[test]
 fn arguments_and_strings_print() {
-    let made =
-        make(5, Wishes { threads: 1, groups: 400, ticks_per_second: 1_000_000_000, sealed: true, hand_overs: false });
+    let made = make(
+        5,
+        Wishes { threads: 1, groups: 400, ticks_per_second: 1_000_000_000, sealed: true, hand_overs: false, gpu: true },
+    );
     let trace = read(made.image.clone()).unwrap();
     let files: Vec<Arc<dyn crate::trace::Bytes>> = vec![Arc::new(made.image)];
     let lines = super::model::lines(&trace, &files).join("\n");
