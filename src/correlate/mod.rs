@@ -1,0 +1,16 @@
+//! Joins of what was recorded by different doors: work of the GPU to the calls that submitted it, and how well the two
+//! clocks agree.
+
+pub mod order;
+
+pub use order::{Order, order};
+
+use crate::trace::{Call, ProcessId, Trace, TrackId};
+
+/// The call that submitted the work with a correlation id: its thread, row and contents. `None` where that is not known.
+#[must_use]
+pub fn submitting_call(trace: &Trace, process: ProcessId, correlation: u32) -> Option<(TrackId, usize, Call)> {
+    let submit = trace.activities.of(process)?.submits.find(correlation)?;
+    let row = submit.row as usize;
+    Some((submit.track, row, trace.track(submit.track)?.call(row)?))
+}
