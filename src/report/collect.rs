@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use super::gpu::{GpuBlock, Work, work};
 use crate::graph::{Cells, QUANTILE_ERROR_PCT, Stats};
 use crate::session::{Loaded, Member};
 use crate::trace::{Layer, NO_DEVICE, State, StreamId, StreamKind, Trace, TrackId};
@@ -19,6 +20,8 @@ pub struct Report {
     pub threads: Vec<Thread>,
     /// Its streams, by process, device and handle.
     pub streams: Vec<Stream>,
+    /// What the GPU did.
+    pub gpu: GpuBlock,
     /// Functions of which calls failed, the most failures first.
     pub failures: Vec<Failure>,
     /// Files that could not be read at all, a line each.
@@ -42,6 +45,9 @@ pub struct TraceBlock {
     /// First event, ns since 1970.
     pub start_unix_ns: u64,
     pub duration_ns: u64,
+    /// Calls that have ended.
+    pub calls: u64,
+    /// Calls, records of the GPU, beginnings and ends of ranges, marks.
     pub events: u64,
     pub lost: u64,
     /// Events of a stream from before it was joined.
@@ -111,10 +117,14 @@ pub struct Stream {
     pub process: u32,
     /// Device, if it is known.
     pub device: Option<u8>,
-    /// Handle; 0 and 2 for the default ones.
-    pub stream: u64,
-    /// Calls made by the program that name it.
+    /// Handle; 0 and 2 for the default ones. `None`: only the driver's ids are known.
+    pub stream: Option<u64>,
+    /// Calls made by the program that name it; where only the driver's ids are known, what ran in it.
     pub operations: u64,
+    /// CUPTI's ids of its context and of itself, if anything was recorded that ran in it.
+    pub ids: Option<(u32, u32)>,
+    /// Time during which anything ran in it, ns; `None`: not recorded.
+    pub busy_ns: Option<u64>,
 }
 
 /// A function of which calls failed.
@@ -166,6 +176,7 @@ impl Report {
                 truncated: truncated(trace) || !unreadable.is_empty(),
                 ..block(trace, cells)
             },
+            gpu: GpuBlock::of(trace, loaded.gpu()),
             apis,
             failures,
             unreadable,
@@ -188,6 +199,7 @@ fn block(trace: &Trace, cells: [&Cells; 2]) -> TraceBlock {
             (process.map(|process| process.host), cell.place.device)
         })
         .collect();
+    devices.extend(worked_on(trace));
     devices.sort_unstable();
     devices.dedup();
     let first = trace.processes.first();
@@ -195,7 +207,8 @@ fn block(trace: &Trace, cells: [&Cells; 2]) -> TraceBlock {
     TraceBlock {
         files: trace.files.clone(),
         format: "native",
-        threads: trace.tracks.len() as u64,
+        threads: (0u32..).map(TrackId).zip(&trace.tracks).filter(|(id, track)| is_shown(trace, *id, track)).count()
+            as u64,
         streams: trace.streams.len() as u64,
         devices: devices.len() as u64,
         start_unix_ns: first.map_or(0, |process| {
@@ -203,6 +216,7 @@ fn block(trace: &Trace, cells: [&Cells; 2]) -> TraceBlock {
             u64::try_from(i128::from(process.start.realtime_ns) + since).unwrap_or(0)
         }),
         duration_ns: trace.end_ns().saturating_sub(start_ns),
+        calls: trace.calls(),
         events: trace.events(),
         lost: trace.lost(),
         missed: trace.processes.iter().map(|process| process.missed).sum(),
@@ -211,6 +225,27 @@ fn block(trace: &Trace, cells: [&Cells; 2]) -> TraceBlock {
         cost: crate::session::cost::cost(trace).map(|cost| (cost.per_call_ps, cost.share_ppm)),
         evidence: trace.evidence.levels().map(|level| format!("E{level}")).collect(),
     }
+}
+
+/// Devices on which anything is recorded to have run, with their hosts.
+fn worked_on(trace: &Trace) -> Vec<(Option<crate::trace::NameId>, u8)> {
+    let mut devices = Vec::new();
+    for lane in trace.activities.lanes() {
+        let mut seen = [false; NO_DEVICE as usize];
+        lane.for_each(0, |_, activity| {
+            if let Some(seen) = seen.get_mut(usize::from(activity.device)) {
+                *seen = true;
+            }
+        });
+        let host = trace.process(lane.process).map(|process| process.host);
+        devices.extend((0..NO_DEVICE).zip(seen).filter(|(_, seen)| *seen).map(|(device, _)| (host, device)));
+    }
+    devices
+}
+
+/// Whether a thread does anything of its own: the recorder's thread that collects what the GPU did does not.
+fn is_shown(trace: &Trace, id: TrackId, track: &crate::trace::Track) -> bool {
+    !track.is_empty() || !track.in_flight.is_empty() || track.lost > 0 || !trace.ranges.of(id).is_empty()
 }
 
 /// Whether anything is known to be missing.
@@ -260,6 +295,7 @@ fn threads(trace: &Trace, cells: [&Cells; 2]) -> Vec<Thread> {
     let mut list: Vec<Thread> = (0u32..)
         .map(TrackId)
         .zip(&trace.tracks)
+        .filter(|(id, track)| is_shown(trace, *id, track))
         .map(|(id, track)| Thread {
             process: trace.process(track.process).map_or(0, |process| process.pid),
             thread: track.thread,
@@ -286,11 +322,33 @@ fn streams(trace: &Trace, cells: [&Cells; 2]) -> Vec<Stream> {
     list.sort_by_key(|(_, stream)| {
         (stream.process, stream.device, kind(stream.kind), stream.handle, stream.generation, stream.track)
     });
-    let row = |(id, stream): (StreamId, &crate::trace::Stream)| Stream {
-        process: trace.process(stream.process).map_or(0, |process| process.pid),
-        device: Some(stream.device).filter(|&device| device != NO_DEVICE),
-        stream: stream.handle,
-        operations: operations.get(&id).copied().unwrap_or(0),
-    };
-    list.into_iter().map(row).collect()
+    let mut works: BTreeMap<Option<StreamId>, Vec<Work>> = BTreeMap::new();
+    work(trace).into_iter().for_each(|work| works.entry(work.stream).or_default().push(work));
+    let mut rows = Vec::new();
+    for (id, stream) in list {
+        // After a stream has been destroyed, CUPTI gives its successor another id.
+        let own = works.remove(&Some(id)).unwrap_or_default();
+        let device = own.iter().find_map(|work| work.device);
+        rows.push(Stream {
+            process: trace.process(stream.process).map_or(0, |process| process.pid),
+            device: Some(stream.device).filter(|&device| device != NO_DEVICE).or(device),
+            stream: Some(stream.handle),
+            operations: operations.get(&id).copied().unwrap_or(0),
+            ids: own.first().map(|work| work.ids),
+            // Where nothing is known to have run in it, that may be because nobody knows in which stream it ran.
+            busy_ns: match own.len() {
+                0 => None,
+                _ => Some(own.iter().fold(0u64, |sum, work| sum.saturating_add(work.busy_ns))),
+            },
+        });
+    }
+    rows.extend(works.into_values().flatten().map(|work| Stream {
+        process: trace.process(work.process).map_or(0, |process| process.pid),
+        device: work.device,
+        stream: None,
+        operations: work.operations,
+        ids: Some(work.ids),
+        busy_ns: Some(work.busy_ns),
+    }));
+    rows
 }

@@ -4,6 +4,7 @@ use serde::Serialize;
 use std::fmt::Write as _;
 
 use super::collect::{Api, Process, Report, Stream, Thread};
+use super::gpu_json::{self, GpuKeys};
 use crate::session::safe::prints;
 use crate::trace::Layer;
 
@@ -21,10 +22,8 @@ struct Root<'a> {
     apis: Vec<ApiKeys<'a>>,
     threads: Vec<ThreadKeys<'a>>,
     streams: Vec<StreamKeys>,
-    kernels: NotRecorded,
-    copies: NotRecorded,
-    migrations: NotRecorded,
-    faults: NotRecorded,
+    #[serde(flatten)]
+    gpu: GpuKeys<'a>,
     allocations: NotRecorded,
     findings: [(); 0],
     not_checked: [(); 0],
@@ -40,6 +39,7 @@ struct TraceKeys<'a> {
     devices: u64,
     start_unix_ns: u64,
     duration_ns: u64,
+    calls: u64,
     events: u64,
     lost: u64,
     missed: u64,
@@ -91,10 +91,11 @@ struct ThreadKeys<'a> {
 struct StreamKeys {
     process: u32,
     device: Option<u8>,
-    context: NotRecorded,
-    stream: u64,
+    context: Option<u32>,
+    stream: Option<u64>,
+    cupti_stream: Option<u32>,
     operations: u64,
-    busy_ns: NotRecorded,
+    busy_ns: Option<u64>,
 }
 
 /// The report as one JSON object of schema 1, ended by a newline. What was not recorded is null.
@@ -112,6 +113,7 @@ pub fn json(report: &Report) -> String {
             devices: block.devices,
             start_unix_ns: block.start_unix_ns,
             duration_ns: block.duration_ns,
+            calls: block.calls,
             events: block.events,
             lost: block.lost,
             missed: block.missed,
@@ -125,10 +127,7 @@ pub fn json(report: &Report) -> String {
         apis: report.apis.iter().map(api).collect(),
         threads: report.threads.iter().map(thread).collect(),
         streams: report.streams.iter().map(stream).collect(),
-        kernels: None,
-        copies: None,
-        migrations: None,
-        faults: None,
+        gpu: gpu_json::keys(&report.gpu),
         allocations: None,
         findings: [],
         not_checked: [],
@@ -188,10 +187,11 @@ fn stream(stream: &Stream) -> StreamKeys {
     StreamKeys {
         process: stream.process,
         device: stream.device,
-        context: None,
+        context: stream.ids.map(|ids| ids.0),
         stream: stream.stream,
+        cupti_stream: stream.ids.map(|ids| ids.1),
         operations: stream.operations,
-        busy_ns: None,
+        busy_ns: stream.busy_ns,
     }
 }
 

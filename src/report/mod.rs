@@ -3,6 +3,9 @@
 //! [`Report::of`] collects them once; [`text`] and [`json`] only write them down, so both always agree.
 
 mod collect;
+mod gpu;
+mod gpu_json;
+mod gpu_text;
 mod json;
 mod table;
 mod text;
@@ -11,5 +14,6 @@ mod text;
 mod tests;
 
 pub use collect::{Api, Failure, Process, Report, Stream, Thread, TraceBlock};
+pub use gpu::{Copied, Device, Faults, GpuBlock, Kernel, Migrations, Missing, Overhead, UnifiedDevice};
 pub use json::{json, printable};
 pub use text::text;

@@ -22,6 +22,7 @@ pub fn text(report: &Report) -> String {
     let mut out = String::new();
     head(report, &mut out);
     functions(report, &mut out);
+    super::gpu_text::write(&report.gpu, &mut out);
     threads(report, &mut out);
     failures(report, &mut out);
     out
@@ -43,12 +44,11 @@ fn head(report: &Report, out: &mut String) {
         0 => String::new(),
         missed => format!(", {} from before it was joined not here", grouped(missed)),
     };
-    line(out, "calls", &format!("{}, {lost}{older}{missed}", grouped(block.events)));
+    line(out, "calls", &format!("{}, {lost}{older}{missed}", grouped(block.calls)));
     if let Some((per_call_ps, share_ppm)) = block.cost {
         line(out, "costs", &crate::session::cost::Cost { per_call_ps, share_ppm }.words());
     }
-    line(out, "sees", &format!("{}: API calls", block.evidence.join(" ")));
-    line(out, "not", "kernels, copies, migrations, faults: not recorded by this version");
+    evidence(report, out);
     for (index, file) in report.unreadable.iter().enumerate() {
         line(out, if index == 0 { "unread" } else { "" }, file);
     }
@@ -56,6 +56,31 @@ fn head(report: &Report, out: &mut String) {
         line(out, if index == 0 { "damage" } else { "" }, place);
     }
     rest(out, report.damages.saturating_sub(DAMAGE as u64));
+}
+
+fn evidence(report: &Report, out: &mut String) {
+    let sees: Vec<&str> = std::iter::once("API calls").chain(report.gpu.seen.iter().copied()).collect();
+    line(out, "sees", &format!("{}: {}", report.trace.evidence.join(" "), sees.join(", ")));
+    for (index, missing) in report.gpu.missing_lines.iter().enumerate() {
+        line(out, if index == 0 { "not" } else { "" }, missing);
+    }
+    let has_records = report.gpu.seen.iter().any(|&seen| seen != crate::trace::activity::What::Ranges.words());
+    match report.gpu.dropped {
+        Some(0) => {}
+        Some(dropped) => {
+            line(out, "dropped", &format!("{} records of the GPU on their way from the driver", grouped(dropped)))
+        }
+        None if has_records => line(out, "dropped", "records of the GPU, nobody knows how many"),
+        None => {}
+    }
+    if let Some(error) = report.gpu.clock_error_ns {
+        line(out, "clocks", &format!("times of the GPU are within {} of those of calls", duration(error)));
+    }
+    for device in &report.gpu.devices {
+        let memory = crate::trace::value::size(device.memory_bytes);
+        let number = format!("GPU {}", device.device);
+        line(out, &number, &format!("{}, {memory}, of process {}", safe(&device.name), device.process));
+    }
 }
 
 /// What a list left out.
@@ -160,7 +185,7 @@ fn failures(report: &Report, out: &mut String) {
 }
 
 /// `1m 38.2 s`, `6.1 ms`, `412 ns`: three or four digits, rounded down.
-fn duration(ns: u64) -> String {
+pub(super) fn duration(ns: u64) -> String {
     const SECOND: u64 = 1_000_000_000;
     let tenths = |unit: u64| format!("{}.{}", ns / unit, ns % unit * 10 / unit);
     match ns {
@@ -178,7 +203,7 @@ fn duration(ns: u64) -> String {
 }
 
 /// `1,234,567`.
-fn grouped(number: u64) -> String {
+pub(super) fn grouped(number: u64) -> String {
     let digits = number.to_string();
     let mut out = String::with_capacity(digits.len() + digits.len() / 3);
     for (at, digit) in digits.chars().enumerate() {

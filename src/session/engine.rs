@@ -87,9 +87,12 @@ impl Engine {
         if self.model.files.len() != self.model.trace.files.len() {
             self.model.files = self.feed.bytes(&self.model.trace);
         }
-        if read.calls > 0 {
+        if read.events > 0 {
+            let before = self.model.tree.calls();
             self.model.update();
-            self.last_call = now;
+            if self.model.tree.calls() != before {
+                self.last_call = now;
+            }
         }
         self.model.symbols.poll();
         let mut more = read.more;

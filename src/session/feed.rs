@@ -75,7 +75,7 @@ struct Open {
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Read {
     /// Calls added.
-    pub calls: usize,
+    pub events: usize,
     /// There is more to read at once.
     pub more: bool,
 }
@@ -228,7 +228,7 @@ impl Feed {
             };
             match file.poll(trace) {
                 Ok(progress) => {
-                    done.calls += progress.events;
+                    done.events += progress.events;
                     let nothing = progress.events == 0 && !progress.more && file.absent && !file.alive;
                     file.quiet = if nothing { file.quiet.saturating_add(1) } else { 0 };
                     file.length = file.reader.share().1;

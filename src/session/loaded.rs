@@ -10,7 +10,7 @@ use super::family::{Member, family};
 use super::overview::{calls_by_process, trouble};
 use super::safe::safe;
 use super::view::{Answer, View, ViewRequest};
-use crate::graph::{Cells, Grouping, Stats, TOP, Tree, What};
+use crate::graph::{Cells, Gpu, Grouping, Stats, TOP, Tree, What};
 use crate::parse::ParseError;
 use crate::symbols::{SIDE_FILE, Symbols};
 use crate::trace::{ApiId, Bytes, ProcessId, Trace};
@@ -84,6 +84,12 @@ impl Loaded {
     #[must_use]
     pub fn tree(&self) -> &Tree {
         &self.engine.model.tree
+    }
+
+    /// What the GPU did, summed up.
+    #[must_use]
+    pub fn gpu(&self) -> &Gpu {
+        &self.engine.model.gpu
     }
 
     /// Calls that were under way, and what they had called.

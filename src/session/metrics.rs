@@ -52,7 +52,7 @@ impl Metrics {
         if self.written.is_none_or(|then| now.saturating_duration_since(then) >= EVERY) {
             self.written = Some(now);
             let wall = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_nanos();
-            let _ = writeln!(self.lines, "known {wall} {}", trace.events());
+            let _ = writeln!(self.lines, "known {wall} {}", trace.calls());
         }
     }
 

@@ -5,6 +5,7 @@
 //! call tree and the names, and that does nothing of itself.
 
 pub mod child;
+pub mod evidence;
 pub mod handle;
 pub mod safe;
 pub mod view;

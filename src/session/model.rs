@@ -9,7 +9,7 @@ use super::matches::{Filtered, Matches};
 use super::order::{All, Order, open_calls};
 use super::view::{CallsRequest, CallsRows, EventsRequest, EventsRows};
 use super::{calls, events};
-use crate::graph::{Cells, Grouping, NodeKey, Rows, Tree, Windows};
+use crate::graph::{Cells, Gpu, Grouping, NodeKey, Rows, Tree, Windows};
 use crate::symbols::Symbols;
 use crate::trace::{Bytes, Trace};
 
@@ -18,6 +18,7 @@ use crate::trace::{Bytes, Trace};
 pub(super) struct Model {
     pub trace: Trace,
     pub tree: Tree,
+    pub gpu: Gpu,
     pub symbols: Symbols,
     /// Where the raw records of each file lie.
     pub files: Vec<Option<Arc<dyn Bytes>>>,
@@ -35,6 +36,7 @@ impl Model {
     /// Takes into the tree what was read.
     pub(super) fn update(&mut self) {
         self.tree.update(&self.trace);
+        self.gpu.update(&self.trace);
     }
 
     /// What is under way.

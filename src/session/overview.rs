@@ -112,7 +112,7 @@ impl Model {
             return Some(format!("no CUDA call yet after {seconds} s: {why}"));
         }
         let running = self.trace.tracks.iter().map(|track| track.in_flight.len()).sum::<usize>();
-        Some(if self.trace.events() == 0 && running == 0 {
+        Some(if self.trace.calls() == 0 && running == 0 {
             format!("the hook is loaded, but no CUDA call has come for {seconds} s")
         } else if running > 0 {
             format!("no call has ended for {seconds} s; {running} still running")

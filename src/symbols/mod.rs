@@ -6,6 +6,7 @@
 
 mod elf;
 mod exports;
+mod kernel;
 mod side;
 mod text;
 mod worker;
@@ -18,6 +19,7 @@ use std::sync::Arc;
 use crate::trace::{SiteId, Trace};
 pub use elf::Resolver;
 pub use exports::{Export, Exports, ExportsError};
+pub use kernel::demangled;
 pub use text::{LABEL_MAX, shorten};
 use worker::Worker;
 

@@ -327,19 +327,7 @@ impl File {
                 (activity.value, activity.address) = (memory.bytes, memory.address);
                 (LaneOf::Memory, (memory.time, memory.time))
             }
-            ActivityKind::Unified => {
-                let unified = record_of::<wire::Unified>(record)?;
-                activity.correlation = 0;
-                activity.detail = (head.a.min(15) | (head.b.min(15) << 4) as u16) as u8;
-                activity.address = unified.address;
-                activity.value = if head.a == wire::UNIFIED_CPU_FAULT { 0 } else { unified.value };
-                activity.device = match head.a {
-                    wire::UNIFIED_TO_DEVICE | wire::UNIFIED_BETWEEN_DEVICES => ordinal(unified.to).unwrap_or(NO_DEVICE),
-                    wire::UNIFIED_THRASHING => NO_DEVICE,
-                    _ => ordinal(unified.from).unwrap_or(NO_DEVICE),
-                };
-                (LaneOf::Unified, (unified.start, if unified.end == 0 { unified.start } else { unified.end }))
-            }
+            ActivityKind::Unified => unified(record, &mut activity)?,
         };
         let what = match kind {
             ActivityKind::Unified => match head.a {
@@ -363,6 +351,27 @@ impl File {
 
 /// `CUpti_ActivityMemoryKind`: memory that the operating system may move.
 const MEMORY_PAGEABLE: u8 = 1;
+
+/// The fields of a record of unified memory.
+fn unified(record: &[Slot], activity: &mut Activity) -> Option<(LaneOf, (u64, u64))> {
+    let unified = record_of::<wire::Unified>(record)?;
+    let head = Head::from_word(unified.head);
+    activity.correlation = 0;
+    activity.detail = (head.a.min(15) | (head.b.min(15) << 4) as u16) as u8;
+    activity.address = unified.address;
+    activity.value = if head.a == wire::UNIFIED_CPU_FAULT { 0 } else { unified.value };
+    let device = match head.a {
+        wire::UNIFIED_TO_DEVICE | wire::UNIFIED_BETWEEN_DEVICES => ordinal(unified.to),
+        wire::UNIFIED_REMOTE_MAP => ordinal(unified.to).or(ordinal(unified.from)),
+        wire::UNIFIED_THRASHING | wire::UNIFIED_CPU_FAULT => None,
+        _ => ordinal(unified.from),
+    };
+    activity.device = device.unwrap_or(NO_DEVICE);
+    // Of these CUPTI leaves the end undefined.
+    let moment = matches!(head.a, wire::UNIFIED_CPU_FAULT | wire::UNIFIED_THRASHING | wire::UNIFIED_REMOTE_MAP);
+    let end = if moment || unified.end == 0 { unified.start } else { unified.end };
+    Some((LaneOf::Unified, (unified.start, end)))
+}
 
 /// What a record says.
 struct Read {

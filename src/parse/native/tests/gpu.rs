@@ -162,7 +162,12 @@ impl Maker {
                     ..Unified::default()
                 };
                 writer.record(thread, &unified, now).unwrap();
-                (ActivityKind::Unified, if counter == UNIFIED_CPU_FAULT { 0 } else { bytes }, 0)
+                if matches!(counter, UNIFIED_CPU_FAULT | UNIFIED_THRASHING | UNIFIED_REMOTE_MAP) {
+                    let value = if counter == UNIFIED_CPU_FAULT { 0 } else { bytes };
+                    self.works.push((ActivityKind::Unified, start_ns, 0, value, 0));
+                    return;
+                }
+                (ActivityKind::Unified, bytes, 0)
             }
         };
         self.works.push((kind, start_ns, end_ns - start_ns, value, id));
