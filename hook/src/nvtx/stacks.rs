@@ -10,6 +10,8 @@
 use core::cell::UnsafeCell;
 use core::sync::atomic::{AtomicU8, Ordering, compiler_fence};
 
+use umtui_wire::activity::Range;
+
 use super::event::{Event, Name};
 use crate::sys;
 use crate::thread::Thread;
@@ -17,7 +19,7 @@ use crate::thread::Thread;
 /// Open ranges of a thread that are kept. Deeper ones are counted as lost.
 pub const DEPTH: usize = 64;
 /// Bytes of a name that are kept for a later file.
-const TEXT: usize = 124;
+const TEXT: usize = 120;
 /// Threads that have ranges at the same time.
 const STACKS: usize = 1024;
 /// The thread has no stack, and gets none.
@@ -28,21 +30,15 @@ const CLOSED: u32 = u32::MAX;
 const CUT: &[u8] = "…".as_bytes();
 
 /// A range that is open.
+#[repr(C)]
 pub struct Open {
+    /// As a record; the head holds the category alone, and the ids of name and domain are those of the recording that has
+    /// it.
+    pub range: Range,
     /// Which recording it has been written in; zero: none.
     pub written: u64,
-    /// When it was opened, ticks.
-    pub ticks: u64,
-    /// Its payload's bits.
-    pub payload: u64,
-    /// Its payload's type.
-    pub payload_type: u32,
     /// Its domain.
     pub domain: u32,
-    /// Its category.
-    pub category: u32,
-    /// Its colour.
-    pub color: u32,
     /// Its name, if that is a registered string.
     handle: u32,
     /// Ranges of the thread around it.
@@ -57,62 +53,46 @@ pub struct Open {
 impl Open {
     /// None yet.
     pub const fn new() -> Self {
-        Self {
-            written: 0,
-            ticks: 0,
-            payload: 0,
-            payload_type: 0,
-            domain: 0,
-            category: 0,
-            color: 0,
-            handle: 0,
-            level: 0,
-            level_in_domain: 0,
-            length: 0,
-            text: [0; TEXT],
-        }
+        let range = Range { head: 0, ticks: 0, name: 0, domain: 0, color: 0, payload_type: 0, payload: 0, id: 0 };
+        Self { range, written: 0, domain: 0, handle: 0, level: 0, level_in_domain: 0, length: 0, text: [0; TEXT] }
     }
 
     /// Takes over what was said of a range.
     #[inline]
     pub fn set(&mut self, event: &Event<'_>, ticks: u64, level: u32) {
-        self.ticks = ticks;
-        self.payload = event.payload;
-        self.payload_type = event.payload_type;
-        self.category = event.category;
-        self.color = event.color;
+        self.range.head = u64::from(event.category);
+        self.range.ticks = ticks;
+        self.range.color = event.color;
+        self.range.payload_type = event.payload_type;
+        self.range.payload = event.payload;
         self.level = level.min(u32::from(u16::MAX)) as u16;
         (self.handle, self.length) = (0, 0);
         match event.name {
             Name::None => {}
             Name::Handle(handle) => self.handle = handle,
-            Name::Text(text) => {
-                let fits = text.len() <= TEXT;
-                let kept = if fits { text } else { text.get(..TEXT.wrapping_sub(CUT.len())).unwrap_or_default() };
-                let (start, rest) = self.text.split_at_mut(kept.len().min(TEXT));
-                start.copy_from_slice(kept);
-                self.length = kept.len() as u32;
-                if !fits {
-                    rest.copy_from_slice(CUT);
-                    self.length = TEXT as u32;
-                }
-            }
+            Name::Text(text) => self.set_text(text),
         }
     }
 
-    /// What was said of it, as far as it was kept.
-    pub fn event(&self) -> Event<'_> {
-        let name = match (self.handle, self.text.get(..self.length as usize)) {
+    #[inline]
+    fn set_text(&mut self, text: &[u8]) {
+        let fits = text.len() <= TEXT;
+        let kept = if fits { text } else { text.get(..TEXT.wrapping_sub(CUT.len())).unwrap_or_default() };
+        let (start, rest) = self.text.split_at_mut(kept.len().min(TEXT));
+        start.copy_from_slice(kept);
+        self.length = kept.len() as u32;
+        if !fits {
+            rest.copy_from_slice(CUT);
+            self.length = TEXT as u32;
+        }
+    }
+
+    /// Its name, as far as it was kept.
+    pub fn name(&self) -> Name<'_> {
+        match (self.handle, self.text.get(..self.length as usize)) {
             (0, None | Some([])) => Name::None,
             (0, Some(text)) => Name::Text(text),
             (handle, _) => Name::Handle(handle),
-        };
-        Event {
-            name,
-            category: self.category,
-            color: self.color,
-            payload_type: self.payload_type,
-            payload: self.payload,
         }
     }
 }
@@ -154,12 +134,19 @@ impl Stack {
         };
         // Nobody writes it before it is whole.
         open.written = u64::MAX;
-        open.domain = domain;
         compiler_fence(Ordering::SeqCst);
         self.depth = place.wrapping_add(1);
         compiler_fence(Ordering::SeqCst);
-        let around = self.open.iter().take(place).rev().find(|open| open.domain == domain);
-        let level = around.map_or(0, |open| open.level_in_domain.saturating_add(1));
+        if let Some(open) = self.open.get_mut(place) {
+            open.domain = domain;
+        }
+        compiler_fence(Ordering::SeqCst);
+        // A handler in between may have taken it for one that was closed.
+        if self.depth <= place {
+            self.depth = place.wrapping_add(1);
+        }
+        compiler_fence(Ordering::SeqCst);
+        let level = self.inside(place, domain).map_or(0, |(_, around)| around.saturating_add(1));
         if let Some(open) = self.open.get_mut(place) {
             open.level_in_domain = level;
         }
@@ -173,8 +160,26 @@ impl Stack {
             self.deeper = self.deeper.wrapping_sub(1);
             return Popped::Deeper;
         }
-        let innermost = self.open.iter().enumerate().take(self.depth).rev().find(|(_, open)| open.domain == domain);
-        innermost.map_or(Popped::None, |(place, open)| Popped::At(place, open.level_in_domain))
+        self.inside(self.depth, domain).map_or(Popped::None, |(place, around)| Popped::At(place, around))
+    }
+
+    /// The innermost range of a domain below a place, and how many of the domain are around it.
+    #[inline]
+    fn inside(&self, mut place: usize, domain: u32) -> Option<(usize, u16)> {
+        loop {
+            place = place.checked_sub(1)?;
+            let open = self.open.get(place)?;
+            if open.domain == domain {
+                return Some((place, open.level_in_domain));
+            }
+        }
+    }
+
+    /// Whether nothing below a place is due, as a look at the one below it tells. False: that must be looked at.
+    #[inline]
+    pub fn is_written_up_to(&self, place: usize, generation: u64) -> bool {
+        let Some(below) = place.checked_sub(1) else { return true };
+        self.open.get(below).is_some_and(|open| open.written == generation && open.domain != CLOSED)
     }
 
     /// The range at a place is open no longer.
@@ -182,6 +187,9 @@ impl Stack {
     pub fn close(&mut self, place: usize) {
         if let Some(open) = self.open.get_mut(place) {
             open.domain = CLOSED;
+        }
+        if place.wrapping_add(1) == self.depth {
+            self.depth = place;
         }
         while let Some(below) = self.depth.checked_sub(1)
             && self.open.get(below).is_some_and(|open| open.domain == CLOSED)
@@ -220,8 +228,10 @@ unsafe impl Sync for Place {}
 static PLACES: [Place; STACKS] = [const { Place(UnsafeCell::new(Stack::new())) }; STACKS];
 static TAKEN: [AtomicU8; STACKS] = [const { AtomicU8::new(0) }; STACKS];
 
+#[inline]
 fn place(number: u32) -> Option<usize> {
-    (number as usize).checked_sub(1).filter(|&index| index < STACKS)
+    let index = number.wrapping_sub(1) as usize;
+    (index < STACKS).then_some(index)
 }
 
 /// The thread's stack if it has one.
@@ -342,7 +352,7 @@ mod tests {
             open(&mut stack, domain, written);
         }
         let due = |stack: &mut Stack, last, generation| -> Vec<u64> {
-            stack.unwritten(last, generation).map(|open| open.ticks).collect()
+            stack.unwritten(last, generation).map(|open| open.range.ticks).collect()
         };
         assert_eq!(due(&mut stack, 4, 7), [2, 3, 4]);
         assert_eq!(due(&mut stack, 3, 7), [2, 3]);
@@ -362,8 +372,7 @@ mod tests {
         let mut open = Open::new();
         for length in [0usize, 1, TEXT, TEXT + 1, 1024] {
             open.set(&Event::named(Name::Text(&std::vec![b'x'; length])), 1, 70_000);
-            let Event { name, .. } = open.event();
-            match name {
+            match open.name() {
                 Name::Text(text) => {
                     assert_eq!(text.len(), length.min(TEXT));
                     assert_eq!(text.ends_with(CUT), length > TEXT);
