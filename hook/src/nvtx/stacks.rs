@@ -97,6 +97,19 @@ impl Open {
     }
 }
 
+/// A place for a range.
+pub struct Pushed<'a> {
+    /// Which.
+    pub place: usize,
+    /// How many of its domain are around it.
+    pub level_in_domain: u16,
+    /// Which recording has the range below it, and so all below that; `u64::MAX` if it is the outermost, `None` if they
+    /// must be looked at.
+    pub below: Option<u64>,
+    /// The range.
+    pub open: &'a mut Open,
+}
+
 /// What a pop has closed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Popped {
@@ -123,34 +136,32 @@ impl Stack {
         Self { depth: 0, deeper: 0, name: 0, open: [const { Open::new() }; DEPTH] }
     }
 
-    /// A place for a range that is opened; what is to be kept of it is still to be set. And how many of its domain are
-    /// around it. `None`: it lies too deep.
-    #[inline]
-    pub fn push(&mut self, domain: u32) -> Option<(usize, u16)> {
-        let place = self.depth;
-        let Some(open) = self.open.get_mut(place).filter(|_| self.deeper == 0) else {
-            self.deeper = self.deeper.saturating_add(1);
+    /// A place for a range that is opened; what is to be kept of it is still to be set. `None`: it lies too deep.
+    #[inline(always)]
+    pub fn push(&mut self, domain: u32) -> Option<Pushed<'_>> {
+        let Self { open: all, depth, deeper, .. } = self;
+        let place = *depth;
+        let Some((below, [open, ..])) = all.split_at_mut_checked(place).filter(|_| *deeper == 0) else {
+            *deeper = deeper.saturating_add(1);
             return None;
         };
         // Nobody writes it before it is whole.
         open.written = u64::MAX;
         compiler_fence(Ordering::SeqCst);
-        self.depth = place.wrapping_add(1);
+        *depth = place.wrapping_add(1);
         compiler_fence(Ordering::SeqCst);
-        if let Some(open) = self.open.get_mut(place) {
-            open.domain = domain;
-        }
+        open.domain = domain;
         compiler_fence(Ordering::SeqCst);
         // A handler in between may have taken it for one that was closed.
-        if self.depth <= place {
-            self.depth = place.wrapping_add(1);
+        if *depth <= place {
+            *depth = place.wrapping_add(1);
         }
         compiler_fence(Ordering::SeqCst);
-        let level = self.inside(place, domain).map_or(0, |(_, around)| around.saturating_add(1));
-        if let Some(open) = self.open.get_mut(place) {
-            open.level_in_domain = level;
-        }
-        Some((place, level))
+        let around = below.iter().rev().find(|open| open.domain == domain);
+        open.level_in_domain = around.map_or(0, |open| open.level_in_domain.saturating_add(1));
+        // Of one that was closed nothing is known.
+        let below = below.last().map_or(Some(u64::MAX), |below| Some(below.written).filter(|_| below.domain != CLOSED));
+        Some(Pushed { place, level_in_domain: open.level_in_domain, below, open })
     }
 
     /// Finds the innermost range of a domain, which ends; [`Self::close`] takes it off.
@@ -173,13 +184,6 @@ impl Stack {
                 return Some((place, open.level_in_domain));
             }
         }
-    }
-
-    /// Whether nothing below a place is due, as a look at the one below it tells. False: that must be looked at.
-    #[inline]
-    pub fn is_written_up_to(&self, place: usize, generation: u64) -> bool {
-        let Some(below) = place.checked_sub(1) else { return true };
-        self.open.get(below).is_some_and(|open| open.written == generation && open.domain != CLOSED)
     }
 
     /// The range at a place is open no longer.
@@ -252,6 +256,7 @@ pub fn of(thread: &mut Thread) -> Option<&'static mut Stack> {
 }
 
 #[cold]
+#[inline(never)]
 fn take(thread: &mut Thread) {
     let errno = sys::Errno::save();
     // No handler in between: it would take one as well.
@@ -315,7 +320,8 @@ mod tests {
                 let domain = number(3) as u32;
                 let open = twin.entry(domain).or_default();
                 if number(100) < 52 {
-                    let Some((place, level)) = stack.push(domain) else {
+                    let pushed = stack.push(domain).map(|pushed| (pushed.place, pushed.level_in_domain));
+                    let Some((place, level)) = pushed else {
                         assert_eq!(stack.pop(domain), Popped::Deeper);
                         assert_eq!(stack.innermost(), Some(DEPTH - 1));
                         continue;
@@ -341,9 +347,7 @@ mod tests {
     fn what_a_recording_lacks_is_found_outermost_first() {
         let mut stack = Box::new(Stack::new());
         let open = |stack: &mut Stack, domain, written| {
-            if let Some((place, _)) = stack.push(domain)
-                && let Some(open) = stack.at(place)
-            {
+            if let Some(Pushed { place, open, .. }) = stack.push(domain) {
                 open.set(&Event::named(Name::Text(b"x")), place as u64, place as u32);
                 open.written = written;
             }
@@ -362,7 +366,7 @@ mod tests {
         stack.close(1);
         stack.close(2);
         assert_eq!(due(&mut stack, 4, 7), [4], "one that is closed says nothing of those below");
-        let before = stack.push(0);
+        let before = stack.push(0).map(|pushed| (pushed.place, pushed.level_in_domain));
         assert_eq!(due(&mut stack, 5, 7), [4], "one that is being filled in is not written");
         assert_eq!(before, Some((5, 3)));
     }

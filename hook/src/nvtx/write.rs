@@ -31,6 +31,7 @@ pub fn is_on(thread: &mut Thread) -> bool {
 
 /// A thread's first range may come before its first call. What interrupts its thread in a call cannot make it ready.
 #[cold]
+#[inline(never)]
 fn begin(thread: &mut Thread) -> bool {
     if thread.ending != 0 || thread.busy != 0 || thread.entering != 0 || thread.quick_until == BUSY {
         return false;
@@ -155,6 +156,7 @@ fn bare(domain: u32, ticks: u64, id: u64) -> Range {
 
 /// What could not be written is counted.
 #[cold]
+#[inline(never)]
 fn lost(thread: &mut Thread) {
     record::lost(thread);
     if thread.busy == 0 && thread.quick_until != BUSY {
@@ -162,14 +164,15 @@ fn lost(thread: &mut Thread) {
     }
 }
 
-/// The range at a place of the thread's stack was pushed just now, as `event` says.
-#[inline]
-pub fn push(thread: &mut Thread, stack: &mut Stack, place: usize, event: &Event<'_>) {
+/// A range was pushed just now, as it says itself; its name is given as it came. False: that remains to be done by
+/// [`push_slowly`].
+#[inline(always)]
+pub fn push(thread: &mut Thread, open: &mut Open, below: Option<u64>, name: Name<'_>) -> bool {
     let generation = thread.generation;
-    let is_next = stack.is_written_up_to(place, generation);
-    // Where it has made the thread ready, it has been written with those around it.
-    let Some(open) = stack.at(place).filter(|open| open.written != generation) else { return };
-    identify(open, event.name);
+    identify(open, name);
+    if below != Some(generation) && below != Some(u64::MAX) {
+        return false;
+    }
     // A handler that comes in between writes what it finds unwritten.
     let written = &raw mut open.written;
     // SAFETY: the thread's own stack.
@@ -179,19 +182,19 @@ pub fn push(thread: &mut Thread, stack: &mut Stack, place: usize, event: &Event<
             true
         }
     };
-    if !is_next || !put_quickly(thread, KIND_RANGE_PUSH, open.level, &open.range, mark) {
-        push_slowly(thread, stack, place);
-    }
+    put_quickly(thread, KIND_RANGE_PUSH, open.level, &open.range, mark)
 }
 
+/// The range at a place of the thread's stack was pushed, and those below it may have to be written first.
 #[cold]
 #[inline(never)]
-fn push_slowly(thread: &mut Thread, stack: &mut Stack, place: usize) {
+pub fn push_slowly(thread: &mut Thread, stack: &mut Stack, place: usize) {
     let generation = process::generation();
     let _ = record::with_chunk(thread, |thread| {
         if !place.checked_sub(1).is_none_or(|below| write_open(thread, stack, below)) {
             return;
         }
+        // Where it has made the thread ready, it has been written with those around it.
         let Some(open) = stack.at(place).filter(|open| open.written != generation) else { return };
         if put(thread, KIND_RANGE_PUSH, open.level, open.range.ticks, &open.range) {
             open.written = generation;
@@ -246,6 +249,7 @@ fn pop_slowly(thread: &mut Thread, stack: &mut Stack, place: usize, ticks: u64) 
 
 /// A range lies too deep to be recorded.
 #[cold]
+#[inline(never)]
 pub fn too_deep(thread: &mut Thread) {
     if is_on(thread) {
         lost(thread);
