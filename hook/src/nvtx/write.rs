@@ -62,17 +62,8 @@ fn put(thread: &mut Thread, kind: u8, level: u16, now: u64, range: &Range) -> bo
     unsafe { write(place, kind, level, range) };
     let head = Head { kind, extra: 0, a: level, b: range.head as u32 };
     // SAFETY: as above.
-    unsafe {
-        record::commit(thread, place, head);
-        (*thread.chunk).others = (*thread.chunk).others.wrapping_add(is_end(kind));
-    }
+    unsafe { record::commit(thread, place, head) };
     true
-}
-
-/// One for the end of a range, which is no event of its own.
-#[inline]
-fn is_end(kind: u8) -> u32 {
-    u32::from(kind == KIND_RANGE_POP || kind == KIND_RANGE_END)
 }
 
 /// Writes a slot, the head last.
@@ -110,9 +101,6 @@ fn put_quickly(thread: &mut Thread, kind: u8, level: u16, range: &Range, is_due:
         let fits = next <= thread.limit && is_due();
         if fits {
             write(header.cast::<u8>().add(at as usize), kind, level, range);
-            if is_end(kind) != 0 {
-                (*header).others = (*header).others.wrapping_add(1);
-            }
             committed.store(next, Ordering::Release);
         }
         fits
