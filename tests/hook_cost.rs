@@ -16,6 +16,9 @@ const RECORDED: [(&str, &str, f64); 2] =
 /// Instructions that the hook may add to a call when it does not record; 15 were measured: the stub, and the look whether
 /// the call site is known.
 const DISABLED: f64 = 25.0;
+/// Instructions that a range may take, its push and its pop together: 425 were measured with a registered name in a domain,
+/// 430 with a plain one of 15 letters, of which the program itself takes some 30.
+const RANGES: [(&str, f64); 2] = [("registered", 460.0), ("ascii", 460.0)];
 /// Calls of the shorter and the longer run.
 const CALLS: [u64; 2] = [2_000, 22_000];
 
@@ -30,15 +33,7 @@ enum Hook {
 fn instructions(programs: &Path, folder: &Path, kind: &str, hook: Hook) -> f64 {
     let total = |calls: u64| {
         let out = folder.join(format!("{kind}{hook:?}{calls}"));
-        let program = common::faked(programs, "loop", &[&calls.to_string(), kind]);
-        let mut command = Command::new("valgrind");
-        command.args(["-q", "--tool=callgrind"]).arg(format!("--callgrind-out-file={}", out.display()));
-        command.arg(program.get_program()).args(program.get_args()).env("LD_LIBRARY_PATH", programs.join("fake"));
-        for name in ["LD_PRELOAD", "UMTUI_OUT"] {
-            command.env_remove(name);
-        }
-        // The emulated processor does not say that its counter is invariant.
-        command.env("UMTUI_CLOCK", "ticks").env("UMTUI_TICKS_PER_SECOND", "2000000000");
+        let mut command = counted(&common::faked(programs, "loop", &[&calls.to_string(), kind]), &out);
         if !matches!(hook, Hook::Absent) {
             command.env("LD_PRELOAD", HOOK);
         }
@@ -47,14 +42,67 @@ fn instructions(programs: &Path, folder: &Path, kind: &str, hook: Hook) -> f64 {
             fs::create_dir(&recording).unwrap();
             command.env("UMTUI_OUT", recording);
         }
-        let output = run(command);
-        assert!(output.status.success(), "{output:?}");
-        let text = fs::read_to_string(out).unwrap();
-        let line = text.lines().find_map(|line| line.strip_prefix("totals: ").or(line.strip_prefix("summary: ")));
-        line.unwrap().trim().parse::<u64>().unwrap()
+        count(command, &out)
     };
+    each(total)
+}
+
+/// A program under the counter of instructions.
+fn counted(program: &Command, out: &Path) -> Command {
+    let mut command = Command::new("valgrind");
+    command.args(["-q", "--tool=callgrind"]).arg(format!("--callgrind-out-file={}", out.display()));
+    command.arg(program.get_program()).args(program.get_args());
+    command.envs(program.get_envs().filter_map(|(name, value)| Some((name, value?))));
+    for name in ["LD_PRELOAD", "UMTUI_OUT"] {
+        command.env_remove(name);
+    }
+    // The emulated processor does not say that its counter is invariant.
+    command.env("UMTUI_CLOCK", "ticks").env("UMTUI_TICKS_PER_SECOND", "2000000000");
+    command
+}
+
+/// How many instructions it took.
+fn count(command: Command, out: &Path) -> u64 {
+    let output = run(command);
+    assert!(output.status.success(), "{output:?}");
+    let text = fs::read_to_string(out).unwrap();
+    let line = text.lines().find_map(|line| line.strip_prefix("totals: ").or(line.strip_prefix("summary: ")));
+    line.unwrap().trim().parse().unwrap()
+}
+
+/// Instructions of one, given those of so many.
+fn each(total: impl Fn(u64) -> u64) -> f64 {
     let [short, long] = CALLS.map(total);
     (long - short) as f64 / (CALLS[1] - CALLS[0]) as f64
+}
+
+#[test]
+fn a_recorded_range_stays_cheap() {
+    let Some(programs) = programs() else { return };
+    if Command::new("valgrind").arg("--version").output().is_err() {
+        eprintln!("skipped: no valgrind");
+        return;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let pair = |kind: &str| {
+        each(|times| {
+            let out = folder.path().join(format!("{kind}{times}"));
+            let recording = folder.path().join(format!("{kind}{times}.recording"));
+            fs::create_dir(&recording).unwrap();
+            let mut command = counted(&common::program(programs, "ranges", &["loop", &times.to_string(), kind]), &out);
+            command.env("LD_PRELOAD", HOOK).env("UMTUI_OUT", &recording).env("NVTX_INJECTION64_PATH", HOOK);
+            let counted = count(command, &out);
+            let written = fs::metadata(&common::files(&recording, "umt")[0]).unwrap().len();
+            assert!(kind == "none" || written > 96 * times, "they were recorded: {written}");
+            counted
+        })
+    };
+    let empty = pair("none");
+    for (kind, most) in RANGES {
+        let pair = pair(kind) - empty;
+        println!("{kind}: {pair:.1} instructions a range");
+        assert!(pair <= most, "{kind}: a range takes {pair:.1}");
+    }
 }
 
 #[test]

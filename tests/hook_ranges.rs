@@ -162,9 +162,8 @@ fn every_way_to_say_a_range_is_recorded_as_it_was_said() {
     assert_eq!((started.len(), ended.len()), (4, 6));
     assert!(ended.iter().take(4).all(|end| started.contains(end)), "{started:?} {ended:?}");
     assert_eq!(evidence(file), Some((WHY_RECORDED, String::new())));
-    let is_event = |kind| matches!(kind, KIND_CALL | KIND_RANGE_PUSH | KIND_RANGE_START | KIND_MARK);
-    let events = file.records.iter().filter(|record| is_event(record.head.kind));
-    assert_eq!((file.events, file.lost), (events.count() as u64, 0), "ends are no events of their own");
+    let events = file.records.iter().filter(|record| umtui_wire::frame::is_event(record.head.kind));
+    assert_eq!((file.events, file.lost), (events.count() as u64, 0));
 }
 
 #[test]
@@ -219,7 +218,7 @@ fn many_levels_are_recorded_and_deeper_ones_counted() {
 fn ranges_that_are_open_when_recording_begins_have_their_true_beginning() {
     let Some((_, files)) = recorded(&["early"], &[]) else { return };
     let file = &files[0];
-    let long = format!("{}…", "n".repeat(121));
+    let long = format!("{}…", "n".repeat(117));
     assert_eq!(
         story(file),
         [
@@ -336,6 +335,25 @@ fn while_recording_is_paused_only_ends_of_what_is_recorded_are() {
     let story: Vec<String> = story(&files[0]).into_iter().filter(|line| line != "call").collect();
     assert_eq!(story, ["push outer", "push while on", "pop", "push left open", "pop", "pop"]);
     assert_eq!(check_nesting(&files[0]), [""; 0]);
+}
+
+#[test]
+fn a_range_that_recording_waits_for_is_recorded_with_those_around_it() {
+    let Some(programs) = programs() else { return };
+    for (capture, how, round) in [
+        ("nvtx:step", "push", vec!["push outer", "push step", "push inner", "call", "pop", "pop", "pop"]),
+        ("nvtx:step", "start", vec!["start step", "call", "end"]),
+        ("nvtx:step@lib", "domain", vec!["lib push step", "lib push inner", "call", "lib pop", "lib pop"]),
+        ("nvtx:inn*", "push", vec!["push outer", "push step", "push inner", "call", "pop", "pop", "pop"]),
+    ] {
+        let folder = tempfile::tempdir().unwrap();
+        let mut command = hooked(folder.path(), &program(programs, "part", &[how]));
+        command.env("NVTX_INJECTION64_PATH", HOOK).env("UMTUI_CAPTURE", capture);
+        let (status, stdout, _) = outcome(&run(command));
+        assert!(status == 0 && stdout.starts_with("90 good"), "{stdout}");
+        let files = files(folder.path(), "umt");
+        assert_eq!(story(&File::read(&files[0])), round.repeat(3), "{capture} {how}");
+    }
 }
 
 #[test]

@@ -9,11 +9,25 @@ pub const fn mix(value: u64) -> u64 {
     value ^ (value >> 32)
 }
 
-/// Hash of a byte string, never zero.
+/// Hash of a byte string, never zero. By words, the last of which may overlap the one before it.
 pub fn hash(bytes: &[u8]) -> u64 {
-    let mut hash = 0xcbf2_9ce4_8422_2325u64;
-    for &byte in bytes {
-        hash = (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3);
+    let step = |hash: u64, word: u64| {
+        let product = (hash ^ word).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+        product ^ product >> 32
+    };
+    let mut hash = step(0xcbf2_9ce4_8422_2325, bytes.len() as u64);
+    if let Some(last) = bytes.last_chunk() {
+        let mut rest = bytes;
+        while let Some((word, after)) = rest.split_first_chunk() {
+            hash = step(hash, u64::from_le_bytes(*word));
+            rest = after;
+        }
+        if !rest.is_empty() {
+            hash = step(hash, u64::from_le_bytes(*last));
+        }
+    } else {
+        let word = bytes.iter().fold(0u64, |word, &byte| word.wrapping_shl(8) | u64::from(byte));
+        hash = step(hash, word);
     }
     mix(hash) | 1
 }
@@ -154,6 +168,27 @@ mod tests {
             ["cublasCreate_v2", "cudnnCreate", "curl_easy_init", "cufftPlan1d", "cu", "cuda", "cudaq", "__cu", ""]
         {
             assert!(!looks_like_cuda(name.as_bytes()), "{name}");
+        }
+    }
+
+    #[test]
+    fn strings_that_differ_a_little_have_different_hashes() {
+        let mut seen = std::collections::HashSet::new();
+        for length in 0..40usize {
+            let text = std::vec![b'a'; length];
+            assert!(seen.insert(hash(&text)), "{length}");
+            for at in 0..length {
+                for byte in [0, b'b', 0xff] {
+                    let mut other = text.clone();
+                    if let Some(place) = other.get_mut(at) {
+                        *place = byte;
+                    }
+                    assert!(seen.insert(hash(&other)), "{length} {at} {byte}");
+                }
+            }
+        }
+        for number in 0..200_000 {
+            assert!(seen.insert(hash(std::format!("aten::ones, op_id = {number}").as_bytes())), "{number}");
         }
     }
 

@@ -7,8 +7,9 @@
 
 use core::sync::atomic::{AtomicBool, AtomicPtr, AtomicU32, AtomicU64, Ordering};
 use umtui_wire::chunk::{self, ChunkHeader, DESK_BYTES, DESKS_AT, Desk};
+use umtui_wire::frame::is_event;
 use umtui_wire::header::{CHUNK_UNIT, FileHeader, HEADER_BYTES};
-use umtui_wire::record::{Head, KIND_CALL, SLOT_BYTES};
+use umtui_wire::record::{Head, SLOT_BYTES};
 
 use crate::file::OpenFile;
 use crate::sys::{Held, TryLock};
@@ -167,24 +168,24 @@ impl Entry {
             return Ok(());
         };
         let missing = match (header.kind, counted) {
-            (chunk::KIND_EVENTS, Ok(())) => calls(slots),
+            (chunk::KIND_EVENTS, Ok(())) => events(slots),
             // A place that has never taken a header has taken no records.
-            (chunk::KIND_EVENTS, Err(_)) => calls(slots).saturating_add(header.lost),
+            (chunk::KIND_EVENTS, Err(_)) => events(slots).saturating_add(header.lost),
             _ => 0,
         };
         Err(Failure { errno, missing })
     }
 }
 
-/// How many calls whole records tell of.
-fn calls(slots: &[u8]) -> u64 {
-    let (mut calls, mut rest) = (0u64, slots);
+/// How many events whole records tell of.
+fn events(slots: &[u8]) -> u64 {
+    let (mut events, mut rest) = (0u64, slots);
     while let Some(word) = rest.first_chunk() {
         let head = Head::from_word(u64::from_ne_bytes(*word));
-        calls = calls.saturating_add(u64::from(head.kind == KIND_CALL));
+        events = events.saturating_add(u64::from(is_event(head.kind)));
         rest = rest.get(usize::from(head.extra).wrapping_add(1).wrapping_mul(SLOT_BYTES)..).unwrap_or_default();
     }
-    calls
+    events
 }
 
 /// Writes the desks as far as they have been used.

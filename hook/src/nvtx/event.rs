@@ -106,12 +106,11 @@ pub unsafe fn with_wide<R>(text: *const u32, then: impl FnOnce(Name<'_>) -> R) -
     then(Name::Text(buffer.get(..used).unwrap_or_default()))
 }
 
-/// Reads a field if the structure reaches to its end.
+/// Reads a field that may lie anywhere.
 macro_rules! field {
-    ($attributes:expr, $bytes:expr, $field:ident: $type:ty) => {{
-        let end = core::mem::offset_of!(Attributes, $field).wrapping_add(size_of::<$type>());
-        if $bytes >= end { (&raw const (*$attributes).$field).read_unaligned() } else { Default::default() }
-    }};
+    ($attributes:expr, $field:ident) => {
+        (&raw const (*$attributes).$field).read_unaligned()
+    };
 }
 
 /// Calls `then` with what event attributes say.
@@ -120,43 +119,66 @@ macro_rules! field {
 /// `attributes` is null or points to as many bytes as its size says, four at least; the message is what its type says.
 #[inline]
 pub unsafe fn with_event<R>(attributes: *const Attributes, then: impl FnOnce(&Event<'_>) -> R) -> R {
-    let mut event = Event::named(Name::None);
     if attributes.is_null() {
-        return then(&event);
+        return then(&Event::named(Name::None));
     }
     // SAFETY: as the caller says.
     unsafe {
-        let bytes = usize::from((&raw const (*attributes).bytes).read_unaligned());
-        event.category = field!(attributes, bytes, category: u32);
-        let color_type: i32 = field!(attributes, bytes, color_type: i32);
-        if color_type == COLOR_ARGB {
-            event.color = field!(attributes, bytes, color: u32);
+        let bytes = usize::from(field!(attributes, bytes));
+        if bytes < size_of::<Attributes>() { with_part(attributes, bytes, then) } else { with_all(attributes, then) }
+    }
+}
+
+/// The structure is as long as we know it, or longer.
+///
+/// # Safety
+/// As [`with_event`]; not null.
+#[inline]
+unsafe fn with_all<R>(attributes: *const Attributes, then: impl FnOnce(&Event<'_>) -> R) -> R {
+    // SAFETY: as the caller says.
+    unsafe {
+        let mut event = Event::named(Name::None);
+        event.category = field!(attributes, category);
+        if field!(attributes, color_type) == COLOR_ARGB {
+            event.color = field!(attributes, color);
         }
-        let payload_type: i32 = field!(attributes, bytes, payload_type: i32);
-        if payload_type != 0 && bytes >= core::mem::offset_of!(Attributes, message_type) {
+        let payload_type = field!(attributes, payload_type);
+        if payload_type != 0 {
             event.payload_type = payload_type as u32;
-            event.payload = field!(attributes, bytes, payload: u64);
+            event.payload = field!(attributes, payload);
             if NARROW_PAYLOADS.contains(&payload_type) {
                 event.payload &= u64::from(u32::MAX);
             }
         }
-        if bytes < size_of::<Attributes>() {
-            return then(&event);
-        }
-        let message = (&raw const (*attributes).message).read_unaligned();
-        match (&raw const (*attributes).message_type).read_unaligned() {
+        let message = field!(attributes, message);
+        match field!(attributes, message_type) {
             MESSAGE_ASCII => event.name = ascii(message.cast()),
             MESSAGE_WIDE => {
-                return with_wide(message.cast(), |name| {
-                    let Event { category, color, payload_type, payload, .. } = event;
-                    then(&Event { name, category, color, payload_type, payload })
-                });
+                let Event { category, color, payload_type, payload, .. } = event;
+                return with_wide(message.cast(), |name| then(&Event { name, category, color, payload_type, payload }));
             }
             MESSAGE_REGISTERED => event.name = handles::registered(message).map_or(Name::None, Name::Handle),
             _ => {}
         }
+        then(&event)
     }
-    then(&event)
+}
+
+/// The structure is shorter than it should be: fields that it does not reach to the end of are as if they were zero, and
+/// a payload's type says nothing without the payload.
+///
+/// # Safety
+/// As [`with_event`]; not null.
+#[cold]
+unsafe fn with_part<R>(attributes: *const Attributes, bytes: usize, then: impl FnOnce(&Event<'_>) -> R) -> R {
+    const ENDS: [usize; 5] = [4, 8, 16, 32, 48];
+    let end = ENDS.iter().copied().filter(|&end| end <= bytes).max().unwrap_or(0);
+    let mut whole = core::mem::MaybeUninit::<Attributes>::zeroed();
+    // SAFETY: as the caller says; what is left out is zero, and a field that is read is there whole.
+    unsafe {
+        core::ptr::copy_nonoverlapping(attributes.cast::<u8>(), whole.as_mut_ptr().cast::<u8>(), end);
+        with_all(whole.as_ptr(), then)
+    }
 }
 
 #[cfg(test)]

@@ -91,6 +91,8 @@ fn is_open() -> bool {
 }
 
 /// A range was pushed.
+#[cold]
+#[inline(never)]
 pub fn pushed(thread: &mut Thread, domain: u32, event: &Event<'_>) {
     if thread.range_levels > 0 {
         if thread.range_domain == domain {
@@ -104,6 +106,8 @@ pub fn pushed(thread: &mut Thread, domain: u32, event: &Event<'_>) {
 }
 
 /// The innermost range of a domain was popped.
+#[cold]
+#[inline(never)]
 pub fn popped(thread: &mut Thread, domain: u32) {
     if thread.range_levels > 0 && thread.range_domain == domain {
         thread.range_levels = thread.range_levels.wrapping_sub(1);
@@ -114,6 +118,8 @@ pub fn popped(thread: &mut Thread, domain: u32) {
 }
 
 /// A range began that any thread may end.
+#[cold]
+#[inline(never)]
 pub fn started(domain: u32, event: &Event<'_>, id: u64) {
     if event_fits(domain, event)
         && STARTED.iter().any(|place| place.compare_exchange(0, id, Ordering::AcqRel, Ordering::Relaxed).is_ok())
@@ -123,6 +129,8 @@ pub fn started(domain: u32, event: &Event<'_>, id: u64) {
 }
 
 /// It ended.
+#[cold]
+#[inline(never)]
 pub fn ended(id: u64) {
     if id != 0 && STARTED.iter().any(|place| place.compare_exchange(id, 0, Ordering::AcqRel, Ordering::Relaxed).is_ok())
     {

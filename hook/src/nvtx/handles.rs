@@ -107,6 +107,7 @@ impl Named {
     }
 
     #[cold]
+    #[inline(never)]
     fn write_down(&self) -> u32 {
         let tables = definitions::generation();
         let id = definitions::string(self.text().unwrap_or_default());

@@ -24,7 +24,7 @@ mod started;
 mod write;
 
 use event::{Attributes, Event, Name, ascii, with_event, with_wide};
-use stacks::Popped;
+use stacks::{Popped, Pushed};
 
 pub use filter::wait_for;
 
@@ -121,17 +121,18 @@ fn push(domain: u32, event: &Event<'_>) -> c_int {
     if filter::is_on() {
         filter::pushed(thread, domain, event);
     }
-    let place = stacks::of(thread).and_then(|stack| Some((stack.push(domain)?, stack)));
-    let Some(((place, level_in_domain), stack)) = place else {
+    let stack = stacks::of(thread);
+    let Some(Pushed { place, level_in_domain, below, open }) = stack.and_then(|stack| stack.push(domain)) else {
         write::too_deep(thread);
         return level as c_int;
     };
-    if let Some(open) = stack.at(place) {
-        open.set(event, clock::now(), level);
-        open.written = 0;
-    }
-    if write::is_on(thread) {
-        write::push(thread, stack, place, event);
+    open.set(event, clock::now(), level);
+    open.written = 0;
+    if write::is_on(thread)
+        && !write::push(thread, open, below, event.name)
+        && let Some(stack) = stacks::existing(thread)
+    {
+        write::push_slowly(thread, stack, place);
     }
     c_int::from(level_in_domain)
 }

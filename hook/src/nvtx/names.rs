@@ -83,7 +83,6 @@ pub fn begin(max_bytes: u64) {
 }
 
 /// The string id of a name; `NO_STRING` if it is empty or cannot be written.
-#[inline]
 pub fn id(name: &[u8]) -> u32 {
     if name.is_empty() {
         return NO_STRING;

@@ -10,6 +10,8 @@
 use core::cell::UnsafeCell;
 use core::sync::atomic::{AtomicU8, Ordering, compiler_fence};
 
+use umtui_wire::activity::Range;
+
 use super::event::{Event, Name};
 use crate::sys;
 use crate::thread::Thread;
@@ -17,7 +19,7 @@ use crate::thread::Thread;
 /// Open ranges of a thread that are kept. Deeper ones are counted as lost.
 pub const DEPTH: usize = 64;
 /// Bytes of a name that are kept for a later file.
-const TEXT: usize = 124;
+const TEXT: usize = 120;
 /// Threads that have ranges at the same time.
 const STACKS: usize = 1024;
 /// The thread has no stack, and gets none.
@@ -28,21 +30,15 @@ const CLOSED: u32 = u32::MAX;
 const CUT: &[u8] = "…".as_bytes();
 
 /// A range that is open.
+#[repr(C)]
 pub struct Open {
+    /// As a record; the head holds the category alone, and the ids of name and domain are those of the recording that has
+    /// it.
+    pub range: Range,
     /// Which recording it has been written in; zero: none.
     pub written: u64,
-    /// When it was opened, ticks.
-    pub ticks: u64,
-    /// Its payload's bits.
-    pub payload: u64,
-    /// Its payload's type.
-    pub payload_type: u32,
     /// Its domain.
     pub domain: u32,
-    /// Its category.
-    pub category: u32,
-    /// Its colour.
-    pub color: u32,
     /// Its name, if that is a registered string.
     handle: u32,
     /// Ranges of the thread around it.
@@ -57,64 +53,61 @@ pub struct Open {
 impl Open {
     /// None yet.
     pub const fn new() -> Self {
-        Self {
-            written: 0,
-            ticks: 0,
-            payload: 0,
-            payload_type: 0,
-            domain: 0,
-            category: 0,
-            color: 0,
-            handle: 0,
-            level: 0,
-            level_in_domain: 0,
-            length: 0,
-            text: [0; TEXT],
-        }
+        let range = Range { head: 0, ticks: 0, name: 0, domain: 0, color: 0, payload_type: 0, payload: 0, id: 0 };
+        Self { range, written: 0, domain: 0, handle: 0, level: 0, level_in_domain: 0, length: 0, text: [0; TEXT] }
     }
 
     /// Takes over what was said of a range.
     #[inline]
     pub fn set(&mut self, event: &Event<'_>, ticks: u64, level: u32) {
-        self.ticks = ticks;
-        self.payload = event.payload;
-        self.payload_type = event.payload_type;
-        self.category = event.category;
-        self.color = event.color;
+        self.range.head = u64::from(event.category);
+        self.range.ticks = ticks;
+        self.range.color = event.color;
+        self.range.payload_type = event.payload_type;
+        self.range.payload = event.payload;
         self.level = level.min(u32::from(u16::MAX)) as u16;
         (self.handle, self.length) = (0, 0);
         match event.name {
             Name::None => {}
             Name::Handle(handle) => self.handle = handle,
-            Name::Text(text) => {
-                let fits = text.len() <= TEXT;
-                let kept = if fits { text } else { text.get(..TEXT.wrapping_sub(CUT.len())).unwrap_or_default() };
-                let (start, rest) = self.text.split_at_mut(kept.len().min(TEXT));
-                start.copy_from_slice(kept);
-                self.length = kept.len() as u32;
-                if !fits {
-                    rest.copy_from_slice(CUT);
-                    self.length = TEXT as u32;
-                }
-            }
+            Name::Text(text) => self.set_text(text),
         }
     }
 
-    /// What was said of it, as far as it was kept.
-    pub fn event(&self) -> Event<'_> {
-        let name = match (self.handle, self.text.get(..self.length as usize)) {
+    #[inline]
+    fn set_text(&mut self, text: &[u8]) {
+        let fits = text.len() <= TEXT;
+        let kept = if fits { text } else { text.get(..TEXT.wrapping_sub(CUT.len())).unwrap_or_default() };
+        let (start, rest) = self.text.split_at_mut(kept.len().min(TEXT));
+        start.copy_from_slice(kept);
+        self.length = kept.len() as u32;
+        if !fits {
+            rest.copy_from_slice(CUT);
+            self.length = TEXT as u32;
+        }
+    }
+
+    /// Its name, as far as it was kept.
+    pub fn name(&self) -> Name<'_> {
+        match (self.handle, self.text.get(..self.length as usize)) {
             (0, None | Some([])) => Name::None,
             (0, Some(text)) => Name::Text(text),
             (handle, _) => Name::Handle(handle),
-        };
-        Event {
-            name,
-            category: self.category,
-            color: self.color,
-            payload_type: self.payload_type,
-            payload: self.payload,
         }
     }
+}
+
+/// A place for a range.
+pub struct Pushed<'a> {
+    /// Which.
+    pub place: usize,
+    /// How many of its domain are around it.
+    pub level_in_domain: u16,
+    /// Which recording has the range below it, and so all below that; `u64::MAX` if it is the outermost, `None` if they
+    /// must be looked at.
+    pub below: Option<u64>,
+    /// The range.
+    pub open: &'a mut Open,
 }
 
 /// What a pop has closed.
@@ -143,27 +136,32 @@ impl Stack {
         Self { depth: 0, deeper: 0, name: 0, open: [const { Open::new() }; DEPTH] }
     }
 
-    /// A place for a range that is opened; what is to be kept of it is still to be set. And how many of its domain are
-    /// around it. `None`: it lies too deep.
-    #[inline]
-    pub fn push(&mut self, domain: u32) -> Option<(usize, u16)> {
-        let place = self.depth;
-        let Some(open) = self.open.get_mut(place).filter(|_| self.deeper == 0) else {
-            self.deeper = self.deeper.saturating_add(1);
+    /// A place for a range that is opened; what is to be kept of it is still to be set. `None`: it lies too deep.
+    #[inline(always)]
+    pub fn push(&mut self, domain: u32) -> Option<Pushed<'_>> {
+        let Self { open: all, depth, deeper, .. } = self;
+        let place = *depth;
+        let Some((below, [open, ..])) = all.split_at_mut_checked(place).filter(|_| *deeper == 0) else {
+            *deeper = deeper.saturating_add(1);
             return None;
         };
         // Nobody writes it before it is whole.
         open.written = u64::MAX;
+        compiler_fence(Ordering::SeqCst);
+        *depth = place.wrapping_add(1);
+        compiler_fence(Ordering::SeqCst);
         open.domain = domain;
         compiler_fence(Ordering::SeqCst);
-        self.depth = place.wrapping_add(1);
-        compiler_fence(Ordering::SeqCst);
-        let around = self.open.iter().take(place).rev().find(|open| open.domain == domain);
-        let level = around.map_or(0, |open| open.level_in_domain.saturating_add(1));
-        if let Some(open) = self.open.get_mut(place) {
-            open.level_in_domain = level;
+        // A handler in between may have taken it for one that was closed.
+        if *depth <= place {
+            *depth = place.wrapping_add(1);
         }
-        Some((place, level))
+        compiler_fence(Ordering::SeqCst);
+        let around = below.iter().rev().find(|open| open.domain == domain);
+        open.level_in_domain = around.map_or(0, |open| open.level_in_domain.saturating_add(1));
+        // Of one that was closed nothing is known.
+        let below = below.last().map_or(Some(u64::MAX), |below| Some(below.written).filter(|_| below.domain != CLOSED));
+        Some(Pushed { place, level_in_domain: open.level_in_domain, below, open })
     }
 
     /// Finds the innermost range of a domain, which ends; [`Self::close`] takes it off.
@@ -173,8 +171,19 @@ impl Stack {
             self.deeper = self.deeper.wrapping_sub(1);
             return Popped::Deeper;
         }
-        let innermost = self.open.iter().enumerate().take(self.depth).rev().find(|(_, open)| open.domain == domain);
-        innermost.map_or(Popped::None, |(place, open)| Popped::At(place, open.level_in_domain))
+        self.inside(self.depth, domain).map_or(Popped::None, |(place, around)| Popped::At(place, around))
+    }
+
+    /// The innermost range of a domain below a place, and how many of the domain are around it.
+    #[inline]
+    fn inside(&self, mut place: usize, domain: u32) -> Option<(usize, u16)> {
+        loop {
+            place = place.checked_sub(1)?;
+            let open = self.open.get(place)?;
+            if open.domain == domain {
+                return Some((place, open.level_in_domain));
+            }
+        }
     }
 
     /// The range at a place is open no longer.
@@ -182,6 +191,9 @@ impl Stack {
     pub fn close(&mut self, place: usize) {
         if let Some(open) = self.open.get_mut(place) {
             open.domain = CLOSED;
+        }
+        if place.wrapping_add(1) == self.depth {
+            self.depth = place;
         }
         while let Some(below) = self.depth.checked_sub(1)
             && self.open.get(below).is_some_and(|open| open.domain == CLOSED)
@@ -220,8 +232,10 @@ unsafe impl Sync for Place {}
 static PLACES: [Place; STACKS] = [const { Place(UnsafeCell::new(Stack::new())) }; STACKS];
 static TAKEN: [AtomicU8; STACKS] = [const { AtomicU8::new(0) }; STACKS];
 
+#[inline]
 fn place(number: u32) -> Option<usize> {
-    (number as usize).checked_sub(1).filter(|&index| index < STACKS)
+    let index = number.wrapping_sub(1) as usize;
+    (index < STACKS).then_some(index)
 }
 
 /// The thread's stack if it has one.
@@ -242,6 +256,7 @@ pub fn of(thread: &mut Thread) -> Option<&'static mut Stack> {
 }
 
 #[cold]
+#[inline(never)]
 fn take(thread: &mut Thread) {
     let errno = sys::Errno::save();
     // No handler in between: it would take one as well.
@@ -305,7 +320,8 @@ mod tests {
                 let domain = number(3) as u32;
                 let open = twin.entry(domain).or_default();
                 if number(100) < 52 {
-                    let Some((place, level)) = stack.push(domain) else {
+                    let pushed = stack.push(domain).map(|pushed| (pushed.place, pushed.level_in_domain));
+                    let Some((place, level)) = pushed else {
                         assert_eq!(stack.pop(domain), Popped::Deeper);
                         assert_eq!(stack.innermost(), Some(DEPTH - 1));
                         continue;
@@ -331,9 +347,7 @@ mod tests {
     fn what_a_recording_lacks_is_found_outermost_first() {
         let mut stack = Box::new(Stack::new());
         let open = |stack: &mut Stack, domain, written| {
-            if let Some((place, _)) = stack.push(domain)
-                && let Some(open) = stack.at(place)
-            {
+            if let Some(Pushed { place, open, .. }) = stack.push(domain) {
                 open.set(&Event::named(Name::Text(b"x")), place as u64, place as u32);
                 open.written = written;
             }
@@ -342,7 +356,7 @@ mod tests {
             open(&mut stack, domain, written);
         }
         let due = |stack: &mut Stack, last, generation| -> Vec<u64> {
-            stack.unwritten(last, generation).map(|open| open.ticks).collect()
+            stack.unwritten(last, generation).map(|open| open.range.ticks).collect()
         };
         assert_eq!(due(&mut stack, 4, 7), [2, 3, 4]);
         assert_eq!(due(&mut stack, 3, 7), [2, 3]);
@@ -352,7 +366,7 @@ mod tests {
         stack.close(1);
         stack.close(2);
         assert_eq!(due(&mut stack, 4, 7), [4], "one that is closed says nothing of those below");
-        let before = stack.push(0);
+        let before = stack.push(0).map(|pushed| (pushed.place, pushed.level_in_domain));
         assert_eq!(due(&mut stack, 5, 7), [4], "one that is being filled in is not written");
         assert_eq!(before, Some((5, 3)));
     }
@@ -362,8 +376,7 @@ mod tests {
         let mut open = Open::new();
         for length in [0usize, 1, TEXT, TEXT + 1, 1024] {
             open.set(&Event::named(Name::Text(&std::vec![b'x'; length])), 1, 70_000);
-            let Event { name, .. } = open.event();
-            match name {
+            match open.name() {
                 Name::Text(text) => {
                     assert_eq!(text.len(), length.min(TEXT));
                     assert_eq!(text.ends_with(CUT), length > TEXT);

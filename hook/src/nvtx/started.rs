@@ -52,17 +52,17 @@ pub fn start(thread: &mut Thread, domain: u32, event: &Event<'_>, id: u64) {
     let Some(place) = places(id).find(|place| place.take(0, id)) else {
         // No place to keep it: it is written now or not at all.
         let mut open = Open::new();
-        open.set(&Event { name: super::event::Name::None, ..*event }, clock::now(), level);
-        open.domain = domain;
-        write::start(thread, &mut open, Some(event), id);
+        open.set(event, clock::now(), level);
+        (open.domain, open.range.id) = (domain, id);
+        write::start(thread, &mut open, Some(event.name));
         return;
     };
     place.thread.store(&raw const *thread as usize, Ordering::Relaxed);
     // SAFETY: HELD is set.
     let open = unsafe { &mut *place.open.get() };
     open.set(event, clock::now(), level);
-    (open.domain, open.written) = (domain, 0);
-    write::start(thread, open, Some(event), id);
+    (open.domain, open.range.id, open.written) = (domain, id, 0);
+    write::start(thread, open, Some(event.name));
     place.id.store(id, Ordering::Release);
 }
 
@@ -77,11 +77,8 @@ pub fn end(thread: &mut Thread, domain: u32, id: u64) {
         if let Some(place) = places(id).find(|place| place.take(id, id)) {
             // SAFETY: HELD is set.
             let open = unsafe { &mut *place.open.get() };
-            let (domain, written) = (open.domain, open.written);
-            if write::start(thread, open, None, id) {
-                write::end(thread, domain, id, now, open.written);
-            } else if written != 0 {
-                write::end(thread, domain, id, now, written);
+            if write::start(thread, open, None) {
+                write::end(thread, open.domain, id, now, open.written);
             }
             place.id.store(0, Ordering::Release);
             return;
@@ -102,7 +99,7 @@ pub fn catch_up(thread: &mut Thread) {
         if id != 0 && id & HELD == 0 && place.take(id, id) {
             // SAFETY: HELD is set.
             let open = unsafe { &mut *place.open.get() };
-            write::start(thread, open, None, id);
+            write::start(thread, open, None);
             place.id.store(id, Ordering::Release);
         }
     }
