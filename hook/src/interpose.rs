@@ -32,7 +32,7 @@ pub unsafe extern "C" fn pick(handle: *mut c_void, name: *const c_char, caller: 
     }
     // SAFETY: dlsym's argument is a C string.
     let name = unsafe { CStr::from_ptr(name) };
-    if !text::looks_like_cuda(name.to_bytes()) || !loader::is_glibc() {
+    if !text::looks_like_cuda(name.to_bytes()) || !loader::is_glibc() || is_tool(caller) {
         return GO_ON;
     }
     if handle == libc::RTLD_NEXT {
@@ -61,6 +61,11 @@ pub unsafe extern "C" fn pick(handle: *mut c_void, name: *const c_char, caller: 
         Some(api) => swapped(real as usize, api),
         None => GO_ON,
     }
+}
+
+/// Whether one of CUDA's own tools asks, which is to have the driver itself.
+fn is_tool(caller: usize) -> bool {
+    Object::at(caller).is_some_and(|object| object.is_cuda_tool())
 }
 
 /// Whether another tool's library that comes before us in the global scope has taken this name: it will come to us
@@ -120,7 +125,7 @@ pub unsafe extern "C" fn pick_versioned(
     if handle == libc::RTLD_NEXT {
         return next_of(name, caller).unwrap_or(GO_ON);
     }
-    if !text::looks_like_cuda(name.to_bytes()) {
+    if !text::looks_like_cuda(name.to_bytes()) || is_tool(caller) {
         return GO_ON;
     }
     // SAFETY: as above.

@@ -227,6 +227,14 @@ impl Object {
         unsafe { CStr::from_ptr(self.path) }.to_bytes()
     }
 
+    /// Whether it is a library of CUDA's own tools, whose calls are not the program's.
+    pub fn is_cuda_tool(&self) -> bool {
+        const TOOLS: [&[u8]; 6] =
+            [b"libcupti", b"libnvperf_", b"libsanitizer-", b"libToolsInjection", b"libcuinj", b"libpcsampling"];
+        let name = crate::text::file_name(self.path());
+        TOOLS.iter().any(|tool| name.starts_with(tool))
+    }
+
     /// Whether it comes before us in the loader's list, as the program and libraries preloaded before us do.
     pub fn comes_before_us(&self) -> bool {
         let own = arch::dlsym as *const () as usize;

@@ -8,6 +8,7 @@ use core::ffi::{CStr, c_char};
 use umtui_wire::table::{self, FUNCTIONS};
 
 use crate::arch::Frame;
+use crate::loader::Object;
 use crate::{arch, definitions, enter, slots, text};
 
 /// `CU_GET_PROC_ADDRESS_PER_THREAD_DEFAULT_STREAM`.
@@ -27,6 +28,9 @@ pub unsafe fn swap(frame: &Frame, api: u16) {
     // SAFETY: the call succeeded, so its arguments were what it expects.
     let (name, found) = unsafe { (CStr::from_ptr(name), *place) };
     if found == 0 || arch::is_ours(found) || name == c"cuGetExportTable" {
+        return;
+    }
+    if Object::at(frame.site as usize).is_some_and(|object| object.is_cuda_tool()) {
         return;
     }
     let function = FUNCTIONS.get(usize::from(api));

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use crate::correlate::{Order, order};
 use crate::graph::{Amounts, Gpu, Stats};
 use crate::session::evidence;
 use crate::symbols::demangled;
@@ -36,6 +37,8 @@ pub struct GpuBlock {
     pub seen: Vec<&'static str>,
     /// Half-width of the error of the GPU's times, ns.
     pub clock_error_ns: Option<u64>,
+    /// Whether work and calls stand in the order that must be.
+    pub order: Option<Order>,
     /// Records that were lost on their way from the driver; `None`: nobody knows, or nothing was recorded.
     pub dropped: Option<u64>,
 }
@@ -173,6 +176,7 @@ impl GpuBlock {
             missing_lines: evidence::lines(trace),
             seen: evidence::seen(trace),
             clock_error_ns: known().filter_map(|of| of.clock_error_ns).max(),
+            order: activity.then(|| order(trace)),
             dropped: if !(activity || recorded(What::Migrations)) || known().any(|of| of.dropped_unknown) {
                 None
             } else {

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 
 use super::collect::Report;
 use super::gpu::{Faults, GpuBlock, Kernel};
+use crate::correlate::Order;
 use crate::graph::Amounts;
 use umtui_wire::record::{
     DEVICE_CONCURRENT_MANAGED, DEVICE_HOST_PAGE_TABLES, DEVICE_INTEGRATED, DEVICE_PAGEABLE_ACCESS, DEVICE_PART,
@@ -21,7 +22,19 @@ pub(super) struct GpuKeys<'a> {
     devices: Vec<DeviceKeys<'a>>,
     evidence_missing: Vec<MissingKeys<'a>>,
     gpu_clock_error_ns: Option<u64>,
+    gpu_order: Option<OrderKeys>,
     dropped: Option<u64>,
+}
+
+#[derive(Serialize)]
+struct OrderKeys {
+    work: u64,
+    joined: u64,
+    early: u64,
+    earliest_ns: u64,
+    waits: u64,
+    late: u64,
+    latest_ns: u64,
 }
 
 #[derive(Serialize)]
@@ -142,6 +155,15 @@ pub(super) fn keys(block: &GpuBlock) -> GpuKeys<'_> {
         devices: block.devices.iter().map(device).collect(),
         evidence_missing: block.missing.iter().map(missing).collect(),
         gpu_clock_error_ns: block.clock_error_ns,
+        gpu_order: block.order.map(|Order { work, joined, early, earliest_ns, waits, late, latest_ns }| OrderKeys {
+            work,
+            joined,
+            early,
+            earliest_ns,
+            waits,
+            late,
+            latest_ns,
+        }),
         dropped: block.dropped,
     }
 }

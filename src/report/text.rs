@@ -76,6 +76,15 @@ fn evidence(report: &Report, out: &mut String) {
     if let Some(error) = report.gpu.clock_error_ns {
         line(out, "clocks", &format!("times of the GPU are within {} of those of calls", duration(error)));
     }
+    if let Some(order) = report.gpu.order.filter(|order| order.early + order.late > 0) {
+        let (early, late) = (grouped(order.early), grouped(order.late));
+        let most = duration(order.earliest_ns.max(order.latest_ns));
+        line(
+            out,
+            "",
+            &format!("but {early} pieces of work began before their calls, {late} ended after waits: up to {most}"),
+        );
+    }
     for device in &report.gpu.devices {
         let memory = crate::trace::value::size(device.memory_bytes);
         let number = format!("GPU {}", device.device);
