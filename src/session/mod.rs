@@ -18,6 +18,7 @@ mod events;
 mod failures;
 mod family;
 mod feed;
+mod gpu;
 mod labels;
 mod loaded;
 mod matches;

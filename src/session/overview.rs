@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use super::calls::thousandths;
+use super::evidence;
 use super::failures::commonest_error;
 use super::family::{Member, Standing, family};
 use super::labels::{program, thread};
@@ -11,7 +12,7 @@ use super::order::open_calls;
 use super::safe::safe;
 use super::view::{Overview, ProcessRow, TopRow};
 use crate::graph::{Function, functions};
-use crate::trace::{ApiId, Layer, Process, ProcessId, State, Trace, TrackId};
+use crate::trace::{ApiId, Layer, Process, ProcessId, State, Trace};
 
 /// Steps of the history of a live trace, and their length.
 const LIVE_STEPS: u64 = 60;
@@ -53,7 +54,9 @@ impl Model {
         let functions = functions([self.tree.cells(), &unfinished], &self.trace);
         let all_ns = functions.iter().fold(0u64, |sum, function| sum.saturating_add(function.sums.total_ns));
         let (top, rest) = top(&self.trace, &functions, all_ns, list);
-        let (calls_history, history_step_ns) = history(&self.trace, columns, around);
+        let steps = Steps::new(&self.trace, columns, around);
+        let calls_history = history(&self.trace, &steps);
+        let (kernels, more_kernels) = self.top_kernels(list);
         let worst_failure = self.failing().first().map(|&(api, _)| self.failure(api));
         let family = family(&self.trace);
         Overview {
@@ -64,7 +67,11 @@ impl Model {
             not: not(&self.trace),
             costs: super::cost::cost(&self.trace).map(super::cost::Cost::words),
             calls_history,
-            history_step_ns,
+            history_step_ns: steps.step_ns,
+            devices: self.devices(),
+            moved: self.moved(&steps, around.live),
+            kernels,
+            more_kernels,
             top,
             rest,
             failed: self.tree.failed(),
@@ -241,15 +248,12 @@ fn has_layer(trace: &Trace, layer: Layer) -> bool {
 }
 
 fn sees(trace: &Trace) -> Vec<String> {
-    if trace.evidence.has(1) {
-        vec!["calls with times, arguments, results and call sites".to_owned()]
-    } else {
-        Vec::new()
-    }
+    let calls = trace.evidence.has(1).then(|| "calls with times, arguments, results and call sites".to_owned());
+    calls.into_iter().chain(evidence::seen(trace).into_iter().map(str::to_owned)).collect()
 }
 
 fn not(trace: &Trace) -> Vec<String> {
-    let mut not = vec!["kernels, copies, migrations, faults and ranges: not recorded by this version".to_owned()];
+    let mut not = evidence::lines(trace);
     if has_layer(trace, Layer::Driver) && !has_layer(trace, Layer::Runtime) {
         not.push(
             "runtime calls: none came; with a static cudart (nvcc's default) only driver calls are seen".to_owned(),
@@ -286,25 +290,50 @@ fn top(trace: &Trace, functions: &[Function], all_ns: u64, rows: usize) -> (Vec<
     (list, (rest.len(), thousandths(rest_ns, all_ns)))
 }
 
-/// Calls a second, step by step, and the length of a step, ns.
-fn history(trace: &Trace, columns: u16, around: &Surroundings<'_>) -> (Vec<u32>, u64) {
-    let (from, steps, step_ns) = if around.live {
-        let from = around.now_ns.saturating_sub(LIVE_STEPS * LIVE_STEP_NS).max(trace.start_ns());
-        let steps = around.now_ns.saturating_sub(from).div_ceil(LIVE_STEP_NS).clamp(1, LIVE_STEPS);
-        (around.now_ns.saturating_sub(steps * LIVE_STEP_NS), steps, LIVE_STEP_NS)
-    } else {
-        let from = trace.start_ns();
-        let steps = u64::from(columns).clamp(1, STEPS);
-        (from, steps, trace.end_ns().saturating_sub(from).saturating_add(1).div_ceil(steps).max(1))
-    };
-    let tracks = (0..u32::try_from(trace.tracks.len()).unwrap_or(u32::MAX)).map(TrackId);
-    let tracks: Vec<_> = tracks.filter_map(|id| trace.track(id)).collect();
-    let before = |ns: u64| tracks.iter().map(|track| track.count_before(ns) as u64).sum::<u64>();
-    let marks: Vec<u64> = (0..=steps).map(|step| before(from.saturating_add(step * step_ns))).collect();
+/// The steps of a history.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Steps {
+    /// When the first one begins, ns on the trace's axis.
+    from: u64,
+    count: u64,
+    /// Length of each, ns; not zero.
+    pub step_ns: u64,
+}
+
+impl Steps {
+    /// Of the last minute while live, of the whole trace at its end.
+    fn new(trace: &Trace, columns: u16, around: &Surroundings<'_>) -> Self {
+        if around.live {
+            let from = around.now_ns.saturating_sub(LIVE_STEPS * LIVE_STEP_NS).max(trace.start_ns());
+            let count = around.now_ns.saturating_sub(from).div_ceil(LIVE_STEP_NS).clamp(1, LIVE_STEPS);
+            Self { from: around.now_ns.saturating_sub(count * LIVE_STEP_NS), count, step_ns: LIVE_STEP_NS }
+        } else {
+            let from = trace.start_ns();
+            let count = u64::from(columns).clamp(1, STEPS);
+            let step_ns = trace.end_ns().saturating_sub(from).saturating_add(1).div_ceil(count).max(1);
+            Self { from, count, step_ns }
+        }
+    }
+
+    /// Beginnings of the steps and the end of the last one, ns on the trace's axis.
+    fn marks(&self) -> impl Iterator<Item = u64> + '_ {
+        (0..=self.count).map(|step| self.from.saturating_add(step.saturating_mul(self.step_ns)))
+    }
+
+    /// Beginning and end of each, ns on the trace's axis.
+    pub fn spans(&self) -> impl Iterator<Item = (u64, u64)> + '_ {
+        self.marks().zip(self.marks().skip(1))
+    }
+}
+
+/// Calls a second, step by step.
+fn history(trace: &Trace, steps: &Steps) -> Vec<u32> {
+    let before = |ns: u64| trace.tracks.iter().map(|track| track.count_before(ns) as u64).sum::<u64>();
+    let marks: Vec<u64> = steps.marks().map(before).collect();
     let rates = marks.windows(2).map(|pair| {
         let calls = pair.get(1).copied().unwrap_or(0).saturating_sub(pair.first().copied().unwrap_or(0));
-        let rate = u128::from(calls) * 1_000_000_000 / u128::from(step_ns);
+        let rate = u128::from(calls) * 1_000_000_000 / u128::from(steps.step_ns);
         u32::try_from(rate).unwrap_or(u32::MAX)
     });
-    (rates.collect(), step_ns)
+    rates.collect()
 }

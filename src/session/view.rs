@@ -289,6 +289,14 @@ pub struct Overview {
     pub calls_history: Vec<u32>,
     /// ns that one entry of the history covers.
     pub history_step_ns: u64,
+    /// Devices: what each is called, and what is known of it.
+    pub devices: Vec<(String, String)>,
+    /// Pages that moved to devices and to the host; empty if none did.
+    pub moved: Vec<Moved>,
+    /// Kernels by total; shares are of all kernels' time.
+    pub kernels: Vec<TopRow>,
+    /// Kernels beyond those.
+    pub more_kernels: usize,
     /// Functions by total.
     pub top: Vec<TopRow>,
     /// Functions beyond `top`, and their share, thousandths.
@@ -303,6 +311,23 @@ pub struct Overview {
     pub silence: Option<String>,
     /// Where the recording is written.
     pub recording: Option<String>,
+}
+
+/// Pages that moved in one direction.
+#[derive(Clone, Debug, PartialEq, Eq, Default)]
+pub struct Moved {
+    /// To devices, or to the host.
+    pub to_device: bool,
+    /// KiB a second, at the same steps as the history of calls.
+    pub history: Vec<u32>,
+    /// Bytes in the last second of which all is known; `None` when not live.
+    pub per_second: Option<u64>,
+    /// Bytes in all.
+    pub bytes: u64,
+    /// How often.
+    pub count: u64,
+    /// Why, in a word each, the commonest first.
+    pub causes: Vec<String>,
 }
 
 /// Lines of the output screen.

@@ -222,7 +222,24 @@ fn overview(rows: u16) -> Overview {
         top(0, "cudaMallocManaged", 8, 8, 81_000_000, 12),
     ];
     functions.truncate(usize::from(rows / 3));
+    let moved = |to_device, bytes, causes: &[&str]| Moved {
+        to_device,
+        history: (0..60).map(|step| if step % 10 < 5 { step * 20_000 } else { 0 }).collect(),
+        per_second: Some(1_300_000_000),
+        bytes,
+        count: 1200,
+        causes: causes.iter().map(|&cause| cause.to_owned()).collect(),
+    };
+    let mut kernels = vec![
+        top(0, "void solver::step<float>(float*, unsigned long)", 812, 812, 48_000_000_000, 9_000),
+        top(0, "reduce(float const*, float*, int)", 188, 188, 11_100_000_000, 1_000),
+    ];
+    kernels.truncate(usize::from(rows / 3));
     Overview {
+        devices: vec![("GPU 0".to_owned(), "NVIDIA H200   139 GiB".to_owned())],
+        moved: vec![moved(true, 671_088_640, &["fault", "ahead"]), moved(false, 12_582_912, &["fault"])],
+        kernels,
+        more_kernels: 3,
         processes: vec![
             process(4121, "python", 3_100_000),
             process(4188, "python rank 0", 800_000),
@@ -234,11 +251,11 @@ fn overview(rows: u16) -> Overview {
         ],
         process_count: 3,
         standing: Standing { running: 2, gone: 1, ..Standing::default() },
-        sees: vec!["calls with arguments".to_owned(), "call sites".to_owned()],
+        sees: ["calls with arguments", "kernels and copies", "migrations"].map(str::to_owned).to_vec(),
         costs: Some("58 ns a call, 0.4 % of the run".to_owned()),
         not: vec![
-            "page faults: start with --um-faults (slows faulting code by up to 70 %)".to_owned(),
-            "kernels: no CUPTI found; give --cupti PATH".to_owned(),
+            "page faults: not asked for; start with --um-faults (slows faulting code by up to 70 %)".to_owned(),
+            "runtime calls: none came; with a static cudart (nvcc's default) only driver calls are seen".to_owned(),
         ],
         calls_history: (0..60).map(|i| [12, 20, 31, 38, 30, 19, 9, 0][i % 8] * 1_000).collect(),
         history_step_ns: 1_000_000_000,

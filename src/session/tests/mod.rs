@@ -1,6 +1,7 @@
 //! Sessions over small traces.
 
 pub(crate) mod files;
+pub(crate) mod gpu;
 mod lists;
 mod live;
 mod overview;

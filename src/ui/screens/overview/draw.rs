@@ -9,6 +9,8 @@
 //!
 //! Blocks follow one another with a blank line between them where there is room.
 
+use std::borrow::Cow;
+
 use ratatui::layout::Rect;
 
 use super::state::State;
@@ -22,7 +24,11 @@ use crate::ui::widgets::{spark, split};
 const LABEL: u16 = 7;
 /// Bodies lower than this have no blank lines, and one line for each kind of fact.
 const LOWEST_AIRY: u16 = 16;
+/// Lines that the lists should have at least.
+const LISTS: u16 = 6;
 
+/// Devices that have a line each.
+const DEVICES: usize = 4;
 /// Processes named in the list of facts; half as many if there are more.
 const NAMED: usize = 6;
 /// Generations that are indented further than the one before.
@@ -30,7 +36,7 @@ const DEEPEST: u16 = 4;
 
 /// A line of facts or news.
 struct Fact {
-    label: &'static str,
+    label: Cow<'static, str>,
     text: String,
     role: Role,
 }
@@ -42,8 +48,10 @@ pub fn draw(state: &State, paint: &mut Paint<'_>, area: Rect, status: &Status) {
         return;
     };
     let (left, pane) = split::beside(area);
-    let airy = left.height >= LOWEST_AIRY;
-    let gap = u16::from(airy);
+    // The lists are what one looks for: all else gives way to them.
+    let densities = if left.height >= LOWEST_AIRY { &[(true, 1), (false, 1), (false, 0)][..] } else { &[(false, 0)] };
+    let lists = |&(airy, gap): &(bool, u16)| left.height.saturating_sub(above(rows, status, left.width, airy, gap));
+    let (airy, gap) = densities.iter().find(|density| lists(density) >= LISTS).copied().unwrap_or((false, 0));
     let mut y = left.y;
     for block in [facts(rows, status, airy), news(rows, airy)] {
         let before = y;
@@ -53,10 +61,14 @@ pub fn draw(state: &State, paint: &mut Paint<'_>, area: Rect, status: &Status) {
         y += if y > before { gap } else { 0 };
     }
     if !rows.calls_history.is_empty() {
-        history(paint, Rect { y, ..left }, left, rows, status);
-        y += 1 + gap;
+        y = histories(paint, Rect { y, height: left.bottom().saturating_sub(y), ..left }, rows, status) + gap;
     }
-    top(paint, Rect { y, height: left.bottom().saturating_sub(y), ..left }, rows);
+    let lists = Rect { y, height: left.bottom().saturating_sub(y), ..left };
+    let below = kernels_height(rows, lists.height);
+    let functions = functions_height(rows).min(lists.height - below);
+    top(paint, Rect { height: functions, ..lists }, rows);
+    let apart = lists.height >= LOWEST_APART;
+    kernels(paint, Rect { y: lists.y + functions, height: below, ..lists }, apart, rows);
     if let Some(pane) = pane {
         let heading = match standing(rows) {
             None => count(rows.process_count),
@@ -65,6 +77,18 @@ pub fn draw(state: &State, paint: &mut Paint<'_>, area: Rect, status: &Status) {
         let inside = split::pane(paint, pane, &heading);
         processes(paint, inside, rows);
     }
+}
+
+/// Lines of everything above the lists.
+fn above(rows: &Overview, status: &Status, width: u16, airy: bool, gap: u16) -> u16 {
+    let room = usize::from(width.saturating_sub(LABEL));
+    let limit = if airy { 2 } else { 1 };
+    let block = |facts: Vec<Fact>| {
+        let lines: usize = facts.iter().map(|fact| truncate::wrap(&fact.text, room).len().min(limit)).sum();
+        lines as u16 + if lines > 0 { gap } else { 0 }
+    };
+    let bars = if rows.calls_history.is_empty() { 0 } else { 1 + rows.moved.len() as u16 + gap };
+    block(facts(rows, status, airy)) + block(news(rows, airy)) + bars
 }
 
 fn list(items: &[String], limit: usize) -> impl Iterator<Item = String> + '_ {
@@ -80,7 +104,7 @@ fn list(items: &[String], limit: usize) -> impl Iterator<Item = String> + '_ {
 }
 
 fn hook(rows: &Overview) -> Fact {
-    let fact = |text, role| Fact { label: "hook", text, role };
+    let fact = |text, role| Fact { label: "hook".into(), text, role };
     match rows.process_count {
         0 => fact("in no process yet".to_owned(), Role::Warning),
         count => {
@@ -112,27 +136,33 @@ fn standing(rows: &Overview) -> Option<String> {
 fn facts(rows: &Overview, status: &Status, airy: bool) -> Vec<Fact> {
     let limit = if airy { 3 } else { 1 };
     let mut facts = vec![hook(rows)];
-    facts.push(Fact { label: "sees", text: rows.sees.join(", "), role: Role::Plain });
+    facts.push(Fact { label: "sees".into(), text: rows.sees.join(", "), role: Role::Plain });
     for (i, text) in list(&rows.not, limit).enumerate() {
-        facts.push(Fact { label: if i == 0 { "not" } else { "" }, text, role: Role::Plain });
+        facts.push(Fact { label: if i == 0 { "not" } else { "" }.into(), text, role: Role::Plain });
+    }
+    let shown = rows.devices.len().min(if airy { DEVICES } else { 1 });
+    for (index, (label, text)) in rows.devices.iter().take(shown).enumerate() {
+        let hidden = rows.devices.len() - shown;
+        let more = if hidden > 0 && index + 1 == shown { format!("   [{hidden} more]") } else { String::new() };
+        facts.push(Fact { label: label.clone().into(), text: format!("{text}{more}"), role: Role::Plain });
     }
     if let Some(text) = &rows.costs {
-        facts.push(Fact { label: "costs", text: text.clone(), role: Role::Plain });
+        facts.push(Fact { label: "costs".into(), text: text.clone(), role: Role::Plain });
     }
     if let (Some(place), true) = (&rows.recording, airy) {
-        facts.push(Fact { label: "writes", text: place.clone(), role: Role::Plain });
+        facts.push(Fact { label: "writes".into(), text: place.clone(), role: Role::Plain });
     }
     let troubled = rows.processes.iter().find_map(|p| p.trouble.as_ref().map(|why| (p, why)));
     if let Some((process, why)) = troubled {
         facts.push(Fact {
             // What older calls made room for, or what came before we joined, ended nothing.
-            label: if process.alive || process.in_order { "note" } else { "stop" },
+            label: if process.alive || process.in_order { "note" } else { "stop" }.into(),
             text: format!("{} {}: {why}", process.pid, process.program),
             role: Role::Warning,
         });
     }
     if let Some(damage) = &status.damage {
-        facts.push(Fact { label: "damage", text: damage.clone(), role: Role::Warning });
+        facts.push(Fact { label: "damage".into(), text: damage.clone(), role: Role::Warning });
     }
     facts.retain(|fact| !fact.text.is_empty());
     facts
@@ -147,18 +177,18 @@ fn count(processes: usize) -> String {
 fn news(rows: &Overview, airy: bool) -> Vec<Fact> {
     let mut news = Vec::new();
     if let Some(why) = &rows.silence {
-        news.push(Fact { label: "quiet", text: why.clone(), role: Role::Warning });
+        news.push(Fact { label: "quiet".into(), text: why.clone(), role: Role::Warning });
     }
     if let Some(worst) = &rows.worst_failure {
         let text = format!("{} calls failed, most of them {worst}", format::count(rows.failed));
         let text = if rows.failed == 1 { format!("1 call failed: {worst}") } else { text };
-        news.push(Fact { label: "worst", text, role: Role::Bad });
+        news.push(Fact { label: "worst".into(), text, role: Role::Bad });
     } else if airy && rows.silence.is_none() {
-        news.push(Fact { label: "worst", text: "no call has failed".to_owned(), role: Role::Dim });
+        news.push(Fact { label: "worst".into(), text: "no call has failed".to_owned(), role: Role::Dim });
     }
     if let Some((function, thread, ns)) = &rows.running {
         let text = format!("{function} in {thread} for {}", format::duration(*ns));
-        news.push(Fact { label: "now", text, role: Role::Plain });
+        news.push(Fact { label: "now".into(), text, role: Role::Plain });
     }
     news
 }
@@ -175,7 +205,7 @@ fn draw_fact(paint: &mut Paint<'_>, area: Rect, y: u16, fact: &Fact, airy: bool)
             break;
         }
         if i == 0 {
-            paint.text(area.x, line_y, LABEL - 1, fact.label, Role::Dim);
+            paint.text(area.x, line_y, LABEL - 1, &fact.label, Role::Dim);
         }
         // The last line takes what is left of the text, so that the cut shows.
         let rest =
@@ -190,25 +220,62 @@ fn offset(text: &str, piece: &str) -> usize {
     (piece.as_ptr() as usize).saturating_sub(text.as_ptr() as usize).min(text.len())
 }
 
-fn history(paint: &mut Paint<'_>, at: Rect, body: Rect, rows: &Overview, status: &Status) {
-    if at.y >= body.bottom() {
-        return;
+/// Bars of calls, and of pages that moved, one below the other; the line after them.
+fn histories(paint: &mut Paint<'_>, at: Rect, rows: &Overview, status: &Status) -> u16 {
+    let narrow = at.width < 60;
+    let mut lines: Vec<Bars<'_>> = Vec::new();
+    for moved in &rows.moved {
+        let label = match (moved.to_device, narrow) {
+            (true, false) => "host > device",
+            (false, false) => "device > host",
+            (true, true) => "to GPU",
+            (false, true) => "to CPU",
+        };
+        let rate = moved.per_second.map_or_else(String::new, |bytes| format!("{}/s", format::bytes(bytes)));
+        lines.push(Bars {
+            label,
+            rate,
+            history: &moved.history,
+            total: format::bytes(moved.bytes),
+            note: moved.causes.join(", "),
+        });
     }
     let rate = status.calls_per_second.map_or(String::new(), |rate| format!("{}/s", format::count(rate)));
-    let total = format::count(status.calls);
-    let narrow = at.width < 60;
-    let x = paint.text(at.x, at.y, at.width, "calls  ", Role::Dim);
-    let rate_cells = if rate.is_empty() { 0 } else { format::COUNT_WIDTH + 2 };
-    paint.right(x, at.y, rate_cells, &rate, Role::Strong);
-    let x = x + rate_cells + if rate_cells > 0 { 2 } else { 0 };
-    let total_cells = format::COUNT_WIDTH + 1;
-    let span = span(rows, status);
-    let span_cells = if narrow { 0 } else { span.len() as u16 + 2 };
-    let room = at.right().saturating_sub(x + total_cells + span_cells);
-    let bars = spark::line(&rows.calls_history, usize::from(room.min(120)), &paint.theme.glyphs);
-    let x = paint.text(x, at.y, room, &bars, Role::Accent);
-    paint.right(x, at.y, total_cells, &total, Role::Strong);
-    paint.right(x + total_cells, at.y, span_cells, &span, Role::Dim);
+    lines.push(Bars {
+        label: "calls",
+        rate,
+        history: &rows.calls_history,
+        total: format::count(status.calls),
+        note: span(rows, status),
+    });
+    // All bars are as long, so that what is below one another is of the same time.
+    let longest = |of: fn(&Bars<'_>) -> usize| lines.iter().map(of).max().unwrap_or(0) as u16;
+    let label = longest(|bars| bars.label.len()) + 2;
+    let rate = longest(|bars| bars.rate.len());
+    let total = longest(|bars| bars.total.len()).max(format::COUNT_WIDTH) + 1;
+    let note = if narrow { 0 } else { longest(|bars| bars.note.len()) + 2 };
+    let rate = if rate > 0 { rate.max(format::COUNT_WIDTH + 2) } else { 0 };
+    let gap = if rate > 0 { 2 } else { 0 };
+    let room = at.width.saturating_sub(label + rate + gap + total + note).min(120);
+    for (y, bars) in (at.y..at.bottom()).zip(&lines) {
+        paint.text(at.x, y, label, bars.label, Role::Dim);
+        paint.right(at.x + label, y, rate, &bars.rate, Role::Strong);
+        let x = at.x + label + rate + gap;
+        let bar = spark::line(bars.history, usize::from(room), &paint.theme.glyphs);
+        let x = paint.text(x, y, room, &bar, Role::Accent);
+        paint.right(x, y, total, &bars.total, Role::Strong);
+        paint.right(x + total, y, note, &bars.note, Role::Dim);
+    }
+    at.y.saturating_add(lines.len() as u16).min(at.bottom())
+}
+
+/// A history and the numbers beside it.
+struct Bars<'a> {
+    label: &'static str,
+    rate: String,
+    history: &'a [u32],
+    total: String,
+    note: String,
 }
 
 fn span(rows: &Overview, status: &Status) -> String {
@@ -265,6 +332,61 @@ fn top(paint: &mut Paint<'_>, area: Rect, rows: &Overview) {
         paint.text(area.x, y, name, &format!("[{more} more]"), Role::Dim);
         let share = format::share(u64::from(rest_share) + hidden_share);
         paint.right(area.x + name, y, 9, &share, Role::Dim);
+    }
+}
+
+fn functions_height(rows: &Overview) -> u16 {
+    1 + rows.top.len() as u16 + u16::from(rows.rest.0 > 0)
+}
+
+/// Lists lower than this stand close together.
+const LOWEST_APART: u16 = 10;
+
+/// Lines for kernels below the functions, the blank one before them included: at most half where there is too little.
+fn kernels_height(rows: &Overview, height: u16) -> u16 {
+    let apart = u16::from(height >= LOWEST_APART);
+    let wanted = apart + 1 + rows.kernels.len() as u16 + u16::from(rows.more_kernels > 0);
+    let room = wanted.min(height.saturating_sub(functions_height(rows)).max(height / 2));
+    if rows.kernels.is_empty() || room < apart + 2 { 0 } else { room }
+}
+
+fn kernels(paint: &mut Paint<'_>, area: Rect, apart: bool, rows: &Overview) {
+    if area.height < 2 {
+        return;
+    }
+    let columns: &[(&str, u16)] = match area.width {
+        0..50 => &[("total", 9)],
+        _ => &[("total", 9), ("", 9), ("time", 11), ("runs", 10)],
+    };
+    let numbers: u16 = columns.iter().map(|(_, cells)| cells).sum();
+    let name = area.width.saturating_sub(numbers).min(56);
+    let head = area.y + u16::from(apart);
+    paint.text(area.x, head, name, "kernels", Role::Dim);
+    let mut x = area.x + name;
+    for (title, cells) in columns {
+        paint.right(x, head, *cells, title, Role::Dim);
+        x += cells;
+    }
+    let room = usize::from(area.bottom().saturating_sub(head + 1));
+    let shown =
+        if rows.kernels.len() + usize::from(rows.more_kernels > 0) > room { room - 1 } else { rows.kernels.len() };
+    for (y, row) in (head + 1..area.bottom()).zip(rows.kernels.iter().take(shown)) {
+        paint.name(area.x, y, name.saturating_sub(1), &row.name, Role::Plain);
+        let values = [
+            format::share(u64::from(row.total_share)),
+            String::new(),
+            format::duration(row.total_ns),
+            format::count(row.count),
+        ];
+        let mut x = area.x + name;
+        for ((_, cells), value) in columns.iter().zip(&values) {
+            paint.right(x, y, *cells, value, Role::Plain);
+            x += cells;
+        }
+    }
+    let more = rows.more_kernels + rows.kernels.len() - shown;
+    if more > 0 {
+        paint.text(area.x, head + 1 + shown as u16, name, &format!("[{more} more]"), Role::Dim);
     }
 }
 
