@@ -288,3 +288,7 @@ fn memory(record: Bytes<'_>) -> Decoded {
 fn short(head: u64) -> u64 {
     Head { extra: 0, ..Head::from_word(head) }.word()
 }
+
+#[cfg(test)]
+#[path = "recorded.rs"]
+mod tests;

@@ -107,7 +107,7 @@ impl Writer {
 
 impl Decoded {
     /// The record as it lies in the file, as many words as its head says.
-    fn words(&self) -> &[u64] {
+    pub(super) fn words(&self) -> &[u64] {
         const SLOT_WORDS: usize = SLOT_BYTES / 8;
         let (first, slots) = match self {
             Self::Kernel(record, _) => (&raw const *record as *const u64, umtui_wire::activity::Kernel::SLOTS),
