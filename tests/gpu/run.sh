@@ -24,10 +24,13 @@ nvcc -arch=native -O1 -o managed_static "$here/managed.cu" &
 nvcc -arch=native -O1 -cudart shared -o managed_shared "$here/managed.cu" &
 nvcc -arch=native -O1 -default-stream per-thread -o managed_ptds "$here/managed.cu" &
 nvcc -arch=native -O1 -cudart shared -default-stream per-thread -o managed_shared_ptds "$here/managed.cu" &
+nvcc -arch=native -O1 -o bounce_static "$here/bounce.cu" &
+nvcc -arch=native -O1 -cudart shared -o bounce_shared "$here/bounce.cu" &
 nvcc -arch=native -O1 -o threads_static "$here/threads.cu" &
 nvcc -arch=native -O1 -cudart shared -o threads_shared "$here/threads.cu" &
 cc -O1 -I"$cuda/include" -o driver "$here/driver.c" -L"$cuda/lib64/stubs" -lcuda &
 [ -n "$cupti" ] && cc -O1 -fPIC -shared -I"$cuda/include" -I"$cupti" -o count.so "$here/count.c" -L"$(find "$cuda" -name 'libcupti.so' -printf '%h\n' | head -1)" -lcupti &
+[ -n "$cupti" ] && nvcc -arch=native -O1 -w -o profiler "$here/profiler.cu" -I"$cupti" -L"$(find "$cuda" -name 'libcupti.so' -printf '%h\n' | head -1)" -lcupti &
 wait
 export LD_LIBRARY_PATH=$cuda/lib64:$(find "$cuda" -name 'libcupti.so' -printf '%h\n' 2>/dev/null | head -1):${LD_LIBRARY_PATH:-}
 
@@ -59,6 +62,52 @@ one threads_shared runtime,driver ./threads_shared
 one driver driver ./driver
 if python3 -c 'import torch' 2>/dev/null; then one torch runtime,driver python3 "$here/torch_script.py"; else echo "skipped torch: not installed"; fi
 if python3 -c 'import cupy' 2>/dev/null; then one cupy driver python3 "$here/cupy_script.py"; else echo "skipped cupy: not installed"; fi
+
+# gpu NAME OPTIONS WORDS COMMAND...: records with these options and holds the GPU's part of the report
+gpu() {
+    local name=$1 options=$2 words=$3
+    shift 3
+    "$@" >plain.out 2>/dev/null
+    local plain=$?
+    # shellcheck disable=SC2086
+    "$umtui" record $options -o "$work/rec/$name" -- "$@" >hooked.out 2>hooked.err
+    local hooked=$?
+    [ $plain = $hooked ] || fail "$name: status $plain without, $hooked with the hook"
+    cmp -s plain.out hooked.out || { fail "$name: output differs"; diff plain.out hooked.out | head -5; }
+    "$umtui" report --format json "$work/rec/$name" >"$out/$name.json" || fail "$name: report"
+    # shellcheck disable=SC2086
+    python3 "$here/check_gpu.py" "$name" "$out/$name.json" plain.out $words || fail "$name: GPU"
+}
+
+gpu bounce_static "" no-faults ./bounce_static
+gpu bounce_static_faults --um-faults "" ./bounce_static
+gpu bounce_shared "" no-faults ./bounce_shared
+gpu bounce_shared_faults --um-faults "" ./bounce_shared
+[ -x profiler ] && gpu profiler "" stepped-aside ./profiler
+command -v compute-sanitizer >/dev/null && gpu sanitizer "" taken compute-sanitizer --log-file /dev/null ./bounce_static 2
+NVTX_INJECTION64_PATH=/nowhere/other-tool.so gpu nvtx_taken "" no-faults ./bounce_static
+gpu no_gpu --no-gpu nothing ./bounce_static
+for name in managed_static threads_static threads_shared driver torch; do
+    [ -f "$out/$name.json" ] && { python3 "$here/check_gpu.py" "$name" "$out/$name.json" /dev/null no-faults || fail "$name: GPU"; }
+done
+if python3 -c 'import torch' 2>/dev/null; then
+    gpu torch_step "" "no-faults ranges=step,forward,backward,optimizer" python3 "$here/torch_step.py"
+    gpu torch_profiler "" stepped-aside python3 "$here/torch_profiler.py"
+    "$umtui" record -o "$work/rec/torchrun" -- torchrun --nproc-per-node=2 "$here/torch_ranks.py" >/dev/null 2>torchrun.err || { fail "torchrun"; tail -3 torchrun.err; }
+    "$umtui" report --format json "$work/rec/torchrun" >"$out/torchrun.json" && python3 "$here/check_gpu.py" torchrun "$out/torchrun.json" /dev/null no-faults || fail "torchrun: GPU"
+fi
+
+# Killed while it runs: what is older than a second is there.
+"$umtui" record -o "$work/rec/killed" -- ./bounce_static 5 60 >killed.out 2>&1 &
+for _ in $(seq 100); do grep -q done killed.out && break; sleep 0.1; done
+sleep 1.2
+pkill -9 -x bounce_static
+wait $!
+./bounce_static 5 >plain.out 2>/dev/null
+"$umtui" report --format json "$work/rec/killed" >"$out/killed.json" && python3 "$here/check_gpu.py" killed "$out/killed.json" plain.out no-faults || fail "killed"
+
+"$umtui" doctor >"$out/doctor.txt"; cat "$out/doctor.txt"
+"$here/um_cost.sh" "$umtui" 3 | tee "$out/um_cost.txt"
 
 for name in managed_static managed_shared driver; do
     for file in "$work/rec/$name"/*.umt; do cp "$file" "$out/$name.umt"; done
