@@ -38,6 +38,8 @@ pub struct Gpu {
     pub faults: bool,
     /// Allocations as the driver sees them.
     pub memory: bool,
+    /// Waits and events as the driver sees them, which makes every call dearer.
+    pub waits: bool,
     /// Graphs as a whole, not node by node.
     pub whole_graphs: bool,
 }
@@ -48,6 +50,7 @@ pub fn gpu() -> Gpu {
         on: number(b"UMTUI_GPU") != Some(0),
         faults: number(b"UMTUI_FAULTS") == Some(1),
         memory: number(b"UMTUI_GPU_MEMORY") == Some(1),
+        waits: number(b"UMTUI_GPU_WAITS") == Some(1),
         whole_graphs: number(b"UMTUI_WHOLE_GRAPHS") == Some(1),
     }
 }

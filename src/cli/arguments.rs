@@ -91,7 +91,7 @@ pub struct Extent {
     #[arg(long, value_name = "GROUPS", value_delimiter = ',', value_parser = group)]
     pub only: Vec<&'static str>,
     /// Record API calls alone: no kernels, copies or migrations
-    #[arg(long, conflicts_with_all = ["um_faults", "gpu_memory", "whole_graphs"])]
+    #[arg(long, conflicts_with_all = ["um_faults", "gpu_memory", "gpu_waits", "whole_graphs"])]
     pub no_gpu: bool,
     /// Record page faults, thrashing, throttling and remote mappings too; slows programs that fault
     #[arg(long)]
@@ -99,6 +99,9 @@ pub struct Extent {
     /// Record allocations as the driver sees them too; about 1.5 us for each
     #[arg(long)]
     pub gpu_memory: bool,
+    /// Record waits and events as the driver sees them too; about 0.3 us for each call of any kind
+    #[arg(long)]
+    pub gpu_waits: bool,
     /// Record a launched CUDA graph as a whole, not each of its nodes; costs less
     #[arg(long)]
     pub whole_graphs: bool,
@@ -117,6 +120,7 @@ impl Extent {
                 on: !self.no_gpu,
                 faults: self.um_faults,
                 memory: self.gpu_memory,
+                waits: self.gpu_waits,
                 whole_graphs: self.whole_graphs,
             },
             ranges: !self.no_nvtx,

@@ -46,13 +46,15 @@ pub struct Gpu {
     pub faults: bool,
     /// Allocations as the driver sees them.
     pub memory: bool,
+    /// Waits and events as the driver sees them.
+    pub waits: bool,
     /// Graphs as a whole, not node by node.
     pub whole_graphs: bool,
 }
 
 impl Default for Gpu {
     fn default() -> Self {
-        Self { on: true, faults: false, memory: false, whole_graphs: false }
+        Self { on: true, faults: false, memory: false, waits: false, whole_graphs: false }
     }
 }
 
@@ -140,11 +142,12 @@ impl Environment {
         if !options.arguments {
             variables.push(("UMTUI_ARGUMENTS", "0".into()));
         }
-        let Gpu { on, faults, memory, whole_graphs } = options.gpu;
+        let Gpu { on, faults, memory, waits, whole_graphs } = options.gpu;
         for (name, wanted, value) in [
             ("UMTUI_GPU", !on, "0"),
             ("UMTUI_FAULTS", faults, "1"),
             ("UMTUI_GPU_MEMORY", memory, "1"),
+            ("UMTUI_GPU_WAITS", waits, "1"),
             ("UMTUI_WHOLE_GRAPHS", whole_graphs, "1"),
         ] {
             if wanted {

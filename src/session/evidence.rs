@@ -62,14 +62,17 @@ pub fn missing(trace: &Trace) -> Vec<Missing> {
     list
 }
 
+/// Kinds that are only there on request: who did not ask for them does not miss them.
+const EXTRAS: [What; 2] = [What::Memory, What::Waits];
+
 /// Likewise as lines: kinds that are missing for the same reason in one, the reason and what to do after a colon. What
-/// nobody asked for comes last.
+/// nobody asked for comes last; extras that nobody asked for are not named.
 #[must_use]
 pub fn lines(trace: &Trace) -> Vec<String> {
     let mut groups: Vec<(Missing, Vec<What>, Vec<ProcessId>)> = Vec::new();
     for one in missing(trace) {
         // Of what came later the overview does not speak.
-        if one.until_ns.is_some() {
+        if one.until_ns.is_some() || EXTRAS.contains(&one.what) && one.why == NOT_ASKED {
             continue;
         }
         let same = |(known, ..): &&mut (Missing, Vec<What>, Vec<ProcessId>)| {
@@ -132,7 +135,9 @@ pub fn reason(what: What, why: u32, result: u32, detail: &str) -> (String, Optio
                 What::Faults => "start with --um-faults (slows faulting code by up to 70 %)",
                 What::Activity | What::Migrations | What::Correlation => "start without --no-gpu",
                 What::Ranges => "start without --no-nvtx",
-                What::Pointers | What::Memory => "",
+                What::Memory => "start with --gpu-memory (about 1.5 us for each)",
+                What::Waits => "start with --gpu-waits (about 0.3 us for each call of any kind)",
+                What::Pointers => "start without --no-args",
             },
         ),
         wire::WHY_NO_LIBRARY => (

@@ -37,7 +37,7 @@ static void enable(void) {
     cuptiActivityRegisterCallbacks(requested, completed);
     cuptiActivityConfigureUnifiedMemoryCounter(configs, count);
     const CUpti_ActivityKind activities[] = {CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL, CUPTI_ACTIVITY_KIND_MEMCPY, CUPTI_ACTIVITY_KIND_MEMCPY2,
-        CUPTI_ACTIVITY_KIND_MEMSET, CUPTI_ACTIVITY_KIND_SYNCHRONIZATION, CUPTI_ACTIVITY_KIND_CUDA_EVENT, CUPTI_ACTIVITY_KIND_OVERHEAD,
+        CUPTI_ACTIVITY_KIND_MEMSET, CUPTI_ACTIVITY_KIND_OVERHEAD,
         CUPTI_ACTIVITY_KIND_UNIFIED_MEMORY_COUNTER};
     for (unsigned at = 0; at < sizeof activities / sizeof *activities; at++) cuptiActivityEnable(activities[at]);
 }

@@ -71,6 +71,8 @@ pub const EVIDENCE_POINTERS: u16 = 5;
 pub const EVIDENCE_RANGES: u16 = 6;
 /// Allocations as the driver sees them.
 pub const EVIDENCE_MEMORY: u16 = 7;
+/// Waits and events as the driver sees them.
+pub const EVIDENCE_WAITS: u16 = 8;
 
 /// It is recorded.
 pub const WHY_RECORDED: u32 = 0;

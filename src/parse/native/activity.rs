@@ -335,6 +335,7 @@ impl File {
                 _ => What::Faults,
             },
             ActivityKind::Memory => What::Memory,
+            ActivityKind::Wait | ActivityKind::Event => What::Waits,
             _ => What::Activity,
         };
         Some(Read { activity, of, times, what })

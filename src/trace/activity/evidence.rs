@@ -25,12 +25,22 @@ pub enum What {
     Ranges = wire::EVIDENCE_RANGES,
     /// Allocations as the driver sees them.
     Memory = wire::EVIDENCE_MEMORY,
+    /// Waits and events as the driver sees them.
+    Waits = wire::EVIDENCE_WAITS,
 }
 
 impl What {
     /// All of them.
-    pub const ALL: [Self; 7] =
-        [Self::Activity, Self::Migrations, Self::Faults, Self::Correlation, Self::Pointers, Self::Ranges, Self::Memory];
+    pub const ALL: [Self; 8] = [
+        Self::Activity,
+        Self::Migrations,
+        Self::Faults,
+        Self::Correlation,
+        Self::Pointers,
+        Self::Ranges,
+        Self::Memory,
+        Self::Waits,
+    ];
 
     /// By its number.
     #[must_use]
@@ -46,7 +56,7 @@ impl What {
             Self::Migrations => Some(3),
             Self::Faults => Some(4),
             Self::Pointers => Some(5),
-            Self::Correlation | Self::Ranges | Self::Memory => None,
+            Self::Correlation | Self::Ranges | Self::Memory | Self::Waits => None,
         }
     }
 
@@ -61,6 +71,7 @@ impl What {
             Self::Pointers => "pointers of kernels",
             Self::Ranges => "ranges",
             Self::Memory => "allocations by the driver",
+            Self::Waits => "waits by the driver",
         }
     }
 }
@@ -97,7 +108,7 @@ impl Statement {
 pub struct Statements {
     list: Vec<Statement>,
     /// Kinds that are or were recorded, a bit each.
-    ever: u8,
+    ever: u16,
 }
 
 impl Statements {
