@@ -1,3 +1,4 @@
 //! Recordings in other forms.
 
+mod activity;
 pub mod text;

@@ -114,7 +114,7 @@ impl Ranges {
         self.records
     }
 
-    /// First start and last end, ns on the trace's axis.
+    /// First start and last end, ns on the trace's axis. Ends without a beginning do not count.
     #[must_use]
     pub const fn span(&self) -> Option<(u64, u64)> {
         self.span
@@ -131,7 +131,7 @@ impl Ranges {
 
     /// The innermost one of a domain ends.
     pub fn pop(&mut self, track: TrackId, domain: TextId, ns: u64) {
-        self.note(ns);
+        self.records += 1;
         let domain = self.domain_id(domain);
         let of = self.tracks.get_mut(track.index());
         let ended = of.and_then(|of| {
@@ -139,23 +139,32 @@ impl Ranges {
             of.rows.get_mut(row as usize)
         });
         match ended {
-            Some(range) => range.end_ns = ns.clamp(range.start_ns, OPEN - 1),
+            Some(range) => {
+                range.end_ns = ns.clamp(range.start_ns, OPEN - 1);
+                let end_ns = range.end_ns;
+                self.reach(end_ns);
+            }
             None => self.unmatched = self.unmatched.saturating_add(1),
         }
     }
 
     /// A range begins that any thread may end.
     pub fn start(&mut self, process: ProcessId, track: TrackId, begun: &Begun) {
-        let early = self.early.remove(&(process, begun.id)).filter(|&end| end >= begun.ns);
+        let key = (process, begun.id);
+        let early = self.early.get(&key).copied().filter(|&end| end >= begun.ns);
+        if early.is_some() {
+            self.early.remove(&key);
+        }
         let row = self.add(track, begun, RangeKind::Started, early.unwrap_or(OPEN));
+        early.into_iter().for_each(|end| self.reach(end));
         if early.is_none() {
-            self.started.insert((process, begun.id), (track, row));
+            self.started.insert(key, (track, row));
         }
     }
 
     /// It ends.
     pub fn end(&mut self, process: ProcessId, id: u64, ns: u64) {
-        self.note(ns);
+        self.records += 1;
         let key = (process, id);
         if let Some((track, row)) = self.started.get(&key).copied()
             && let Some(range) = self.tracks.get_mut(track.index()).and_then(|of| of.rows.get_mut(row as usize))
@@ -163,6 +172,7 @@ impl Ranges {
         {
             range.end_ns = ns.min(OPEN - 1);
             self.started.remove(&key);
+            self.reach(ns);
         } else if self.early.len() < EARLY {
             self.early.insert(key, ns);
         } else {
@@ -182,7 +192,7 @@ impl Ranges {
     }
 
     fn add(&mut self, track: TrackId, begun: &Begun, kind: RangeKind, end_ns: u64) -> u32 {
-        self.note(begun.ns);
+        self.records += 1;
         let domain = self.domain_id(begun.domain);
         if track.index() >= self.tracks.len() {
             self.tracks.resize_with(track.index() + 1, OfTrack::default);
@@ -194,11 +204,12 @@ impl Ranges {
         let end_ns = end_ns.max(start_ns);
         let (name, color, place) = (begun.name, begun.color, begun.place);
         of.rows.push(Range { start_ns, end_ns, name, color, place, domain, level, kind });
-        u32::try_from(of.rows.len() - 1).unwrap_or(u32::MAX)
+        let row = u32::try_from(of.rows.len() - 1).unwrap_or(u32::MAX);
+        self.reach(start_ns);
+        row
     }
 
-    fn note(&mut self, ns: u64) {
-        self.records += 1;
+    fn reach(&mut self, ns: u64) {
         let (first, last) = self.span.unwrap_or((u64::MAX, 0));
         self.span = Some((first.min(ns), last.max(ns)));
     }
@@ -238,7 +249,7 @@ mod tests {
         ranges.pop(TrackId(9), TextId(0), 70);
         let ends: Vec<_> = ranges.of(TrackId(2)).iter().map(Range::end_ns).collect();
         assert_eq!(ends, [Some(90), None, Some(61)]);
-        assert_eq!((ranges.unmatched(), ranges.records(), ranges.span()), (1, 7, Some((10, 90))));
+        assert_eq!((ranges.unmatched(), ranges.records(), ranges.span()), (2, 7, Some((10, 90))));
     }
 
     proptest! {

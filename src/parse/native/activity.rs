@@ -157,7 +157,6 @@ impl File {
         activities: &mut Activities,
     ) {
         if said == start
-            && correlation != 0
             && let Ok(row) = u32::try_from(row)
         {
             activities.of_mut(self.process).submits.push(Submit { correlation, track, row });

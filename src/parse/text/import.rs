@@ -1,12 +1,15 @@
 //! A text trace into native files, one for each process.
 
+use super::activity::PendingRange;
 use super::line::{Arguments, CallLine, Line, Value, parse};
 use crate::parse::ParseError;
 use crate::parse::native::writer::{CallRecord, FileInfo, ModuleRecord, NativeWriter};
 use crate::parse::sniff::TEXT_MARK;
+use crate::trace::activity::raw::Submitted;
 use crate::trace::value::parse as parse_value;
 use crate::trace::{ArgKind, Bytes, Layer, Signature};
 use rustc_hash::FxHashMap;
+use std::collections::BTreeMap;
 use std::io::{self, Cursor};
 use umtui_wire::chunk::OpenCall;
 use umtui_wire::clock::ClockTriple;
@@ -95,13 +98,17 @@ struct Function {
 }
 
 /// A process while its lines are read.
-struct Writing {
-    writer: NativeWriter<Cursor<Vec<u8>>>,
-    axis_offset: i64,
+pub(super) struct Writing {
+    pub(super) writer: NativeWriter<Cursor<Vec<u8>>>,
+    pub(super) axis_offset: i64,
+    /// The thread that was defined first.
+    pub(super) first_thread: Option<u32>,
+    /// Ranges of each thread.
+    pub(super) ranges: BTreeMap<u32, Vec<PendingRange>>,
     killed: bool,
     functions: FxHashMap<String, Function>,
     /// Calls of each thread whose nested calls may still come.
-    pending: FxHashMap<u32, Vec<CallRecord>>,
+    pending: FxHashMap<u32, Vec<(CallRecord, Option<Submitted>)>>,
     open: FxHashMap<u32, Vec<OpenCall>>,
 }
 
@@ -174,7 +181,9 @@ impl Importer {
                 self.apis.insert(label.to_owned(), known);
             }
             Line::Thread(label, thread, lost, name) => {
-                let writer = &mut self.process(label)?.writer;
+                let process = self.process(label)?;
+                process.first_thread.get_or_insert(thread);
+                let writer = &mut process.writer;
                 let ticks = writer.info_mut().start.ticks;
                 let id = writer.string(name.as_bytes()).map_err(|_| "a name that is too long")?;
                 writer.thread_name(thread, id, ticks).map_err(|_| "too many threads")?;
@@ -182,6 +191,17 @@ impl Importer {
             }
             Line::Up(label, thread, depth) => self.process(label)?.close(thread, depth)?,
             Line::Call(call) => self.call(&call)?,
+            Line::Device(label, pairs) => self.process(label)?.device(&Pairs(&pairs))?,
+            Line::Evidence(label, pairs) => self.process(label)?.evidence(&Pairs(&pairs))?,
+            Line::Gpu(label, pairs) => self.process(label)?.gpu(&Pairs(&pairs))?,
+            Line::Activity(line) => {
+                let axis = self.start.checked_add(line.time).ok_or("a time that is too large")?;
+                self.process(line.process)?.activity(axis, &line)?;
+            }
+            Line::Range(line) => {
+                let axis = self.start.checked_add(line.time).ok_or("a time that is too large")?;
+                self.process(line.process)?.range(axis, &line)?;
+            }
         }
         Ok(())
     }
@@ -190,7 +210,7 @@ impl Importer {
         let axis = self.start.checked_add(line.time).ok_or("a time that is too large")?;
         let function = self.function(line.process, line.api)?;
         let process = self.process(line.process)?;
-        let start = axis.saturating_add_signed(process.axis_offset.saturating_neg());
+        let start = process.ticks(axis);
         let Some(duration) = line.duration else {
             let Arguments::Registers(registers) = &line.arguments else {
                 return Err("an unfinished call without registers");
@@ -226,7 +246,7 @@ impl Importer {
         let status = line.status.unwrap_or(0);
         let (api, depth, site) = (function.id, line.depth, line.site);
         let record = CallRecord { api, status, start, duration, site, depth, flags, arguments };
-        process.pending.entry(line.thread).or_default().push(record);
+        process.pending.entry(line.thread).or_default().push((record, line.submitted.clone()));
         Ok(())
     }
 
@@ -266,6 +286,7 @@ impl Importer {
                     self.wrong("a call that does not fit a record");
                 }
             }
+            process.finish_ranges()?;
             for (thread, calls) in &process.open {
                 process.writer.in_flight(*thread, calls)?;
             }
@@ -279,7 +300,10 @@ impl Writing {
     /// Writes the pending calls of a thread that are at least this deep: nothing more can be nested in them.
     fn close(&mut self, thread: u32, depth: u8) -> Result<(), &'static str> {
         let Some(stack) = self.pending.get_mut(&thread) else { return Ok(()) };
-        while let Some(call) = stack.pop_if(|call| call.depth >= depth) {
+        while let Some((call, submitted)) = stack.pop_if(|(call, _)| call.depth >= depth) {
+            if let Some(submitted) = submitted {
+                self.writer.submit(thread, call.start, &submitted).map_err(|_| "more pointers than a record holds")?;
+            }
             self.writer.call(thread, &call).map_err(|_| "a call that does not fit a record")?;
         }
         Ok(())
@@ -292,17 +316,17 @@ fn api_number(label: &str) -> Option<u16> {
 }
 
 /// Values of a definition line by key.
-struct Pairs<'a>(&'a [(&'a str, Value<'a>)]);
+pub(super) struct Pairs<'a>(&'a [(&'a str, Value<'a>)]);
 
 impl Pairs<'_> {
-    fn word(&self, key: &str) -> &str {
+    pub(super) fn word(&self, key: &str) -> &str {
         self.0.iter().find(|(name, _)| *name == key).map_or("", |(_, value)| match value {
             Value::Word(word) => word,
             Value::Text(text) => text,
         })
     }
 
-    fn number(&self, key: &str) -> u64 {
+    pub(super) fn number(&self, key: &str) -> u64 {
         let word = self.word(key);
         match word.strip_prefix("0x") {
             Some(digits) => u64::from_str_radix(digits, 16).unwrap_or(0),
@@ -310,7 +334,7 @@ impl Pairs<'_> {
         }
     }
 
-    fn small(&self, key: &str) -> u32 {
+    pub(super) fn small(&self, key: &str) -> u32 {
         u32::try_from(self.number(key)).unwrap_or(0)
     }
 
@@ -369,6 +393,8 @@ fn begin(pairs: &Pairs<'_>) -> Writing {
     Writing {
         writer,
         axis_offset,
+        first_thread: None,
+        ranges: BTreeMap::new(),
         killed: pairs.word("state") == "killed",
         functions: FxHashMap::default(),
         pending: FxHashMap::default(),

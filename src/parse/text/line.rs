@@ -1,11 +1,12 @@
 //! One line of a text trace.
 
 use crate::parse::native::signature;
+use crate::trace::activity::raw::Submitted;
 use crate::trace::{Layer, Signature};
 use nom::branch::alt;
 use nom::bytes::complete::{escaped_transform, tag, take_till1, take_while, take_while_m_n, take_while1};
 use nom::character::complete::{char, none_of, u8 as small, u32 as number, u64 as long};
-use nom::combinator::{map_opt, map_res, opt, rest, value};
+use nom::combinator::{all_consuming, map_opt, map_res, opt, rest, value};
 use nom::multi::{many0, separated_list0};
 use nom::sequence::{delimited, preceded, terminated};
 use nom::{IResult, Parser};
@@ -33,6 +34,48 @@ pub enum Line<'a> {
     Up(&'a str, u32, u8),
     /// A call.
     Call(CallLine<'a>),
+    /// A device of a process.
+    Device(&'a str, Vec<(&'a str, Value<'a>)>),
+    /// What was recorded of a process, or why not.
+    Evidence(&'a str, Vec<(&'a str, Value<'a>)>),
+    /// What is known of a process's records of the GPU.
+    Gpu(&'a str, Vec<(&'a str, Value<'a>)>),
+    /// What the GPU or the driver did.
+    Activity(ActivityLine<'a>),
+    /// A range or a mark.
+    Range(RangeLine<'a>),
+}
+
+/// What the GPU or the driver did.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ActivityLine<'a> {
+    /// Time since the start, ns.
+    pub time: u64,
+    /// Process label.
+    pub process: &'a str,
+    /// Kind, in a word.
+    pub kind: &'a str,
+    /// Duration, ns; `None`: nobody knows when.
+    pub duration: Option<u64>,
+    /// Fields that are not zero.
+    pub pairs: Vec<(&'a str, Value<'a>)>,
+}
+
+/// A range or a mark.
+#[derive(Clone, Debug, PartialEq)]
+pub struct RangeLine<'a> {
+    /// Time since the start, ns.
+    pub time: u64,
+    /// Process label.
+    pub process: &'a str,
+    /// Thread id.
+    pub thread: u32,
+    /// Kind, in a word.
+    pub kind: &'a str,
+    /// Duration, ns; `None`: not ended.
+    pub duration: Option<u64>,
+    /// Fields that are not zero.
+    pub pairs: Vec<(&'a str, Value<'a>)>,
 }
 
 /// A value in a definition line.
@@ -65,6 +108,8 @@ pub struct CallLine<'a> {
     pub depth: u8,
     /// Words after the depth.
     pub flags: Vec<&'a str>,
+    /// What it submitted.
+    pub submitted: Option<Submitted>,
     /// Return address.
     pub site: u64,
 }
@@ -86,7 +131,7 @@ pub fn parse(text: &str) -> Option<Line<'_>> {
     }
     match text.strip_prefix('#') {
         Some(definition) => parse_definition(definition.trim_start()),
-        None => call(text).ok().map(|(_, call)| Line::Call(call)),
+        None => alt((activity, range, call.map(Line::Call))).parse(text).ok().map(|(_, line)| line),
     }
 }
 
@@ -98,6 +143,11 @@ fn parse_definition(text: &str) -> Option<Line<'_>> {
             (label, many0(preceded(char(' '), pair))).map(|(who, pairs)| Line::Process(who, pairs)).parse(body)
         }
         "module" => (label, many0(preceded(char(' '), pair))).map(|(who, pairs)| Line::Module(who, pairs)).parse(body),
+        "device" => (label, many0(preceded(char(' '), pair))).map(|(who, pairs)| Line::Device(who, pairs)).parse(body),
+        "evidence" => {
+            (label, many0(preceded(char(' '), pair))).map(|(who, pairs)| Line::Evidence(who, pairs)).parse(body)
+        }
+        "gpu" => (label, many0(preceded(char(' '), pair))).map(|(who, pairs)| Line::Gpu(who, pairs)).parse(body),
         "argument" => (label, char(' '), quoted).map(|(who, _, text)| Line::Argument(who, text)).parse(body),
         "kernel" => (label, char(' '), hex, char(' '), quoted)
             .map(|(who, _, handle, _, name)| Line::Kernel(who, handle, name))
@@ -135,9 +185,45 @@ fn call(text: &str) -> IResult<&str, CallLine<'_>> {
     let (left, duration) = delimited(tag(" <"), ended, char('>')).parse(left)?;
     let (left, depth) = preceded(tag(" d"), small).parse(left)?;
     let (left, flags) = many0(preceded(char(' '), word)).parse(left)?;
+    let (left, submitted) = opt(preceded(tag(" => "), submitted)).parse(left)?;
     let (left, site) = preceded(tag(" @ "), hex).parse(left)?;
     let (left, _) = rest.parse(left)?;
-    Ok((left, CallLine { time, process, thread, api, arguments, status, duration, depth, flags, site }))
+    Ok((left, CallLine { time, process, thread, api, arguments, status, duration, depth, flags, submitted, site }))
+}
+
+/// `17/0x0 (0x7f00 0x8000)`; a `+` after the pointers: there were more.
+fn submitted(text: &str) -> IResult<&str, Submitted> {
+    let pointers = separated_list0(char(' '), hex);
+    (number, char('/'), hex, tag(" ("), pointers, opt(char('+')), char(')'))
+        .map(|(correlation, _, node, _, pointers, cut, _)| Submitted {
+            correlation,
+            node,
+            pointers,
+            cut: cut.is_some(),
+        })
+        .parse(text)
+}
+
+fn activity(text: &str) -> IResult<&str, Line<'_>> {
+    let known = alt((long.map(Some), value(None, char('?'))));
+    let pairs = many0(preceded(char(' '), pair));
+    let parts = (time, tag(" gpu "), label, char(' '), word, tag(" <"), known, char('>'), pairs);
+    all_consuming(parts)
+        .map(|(time, _, process, _, kind, _, duration, _, pairs)| {
+            Line::Activity(ActivityLine { time, process, kind, duration, pairs })
+        })
+        .parse(text)
+}
+
+fn range(text: &str) -> IResult<&str, Line<'_>> {
+    let ended = alt((long.map(Some), value(None, tag("unfinished"))));
+    let pairs = many0(preceded(char(' '), pair));
+    let parts = (time, tag(" range "), who, char(' '), word, tag(" <"), ended, char('>'), pairs);
+    all_consuming(parts)
+        .map(|(time, _, (process, thread), _, kind, _, duration, _, pairs)| {
+            Line::Range(RangeLine { time, process, thread, kind, duration, pairs })
+        })
+        .parse(text)
 }
 
 /// `12.345678901`: ns.

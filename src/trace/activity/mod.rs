@@ -5,6 +5,7 @@
 //! of time: the driver hands records over late, and several threads may write them.
 
 pub mod evidence;
+pub mod fields;
 pub mod lane;
 pub mod places;
 pub mod raw;

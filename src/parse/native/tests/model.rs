@@ -130,7 +130,8 @@ fn activity_lines(trace: &Trace, files: &[Arc<dyn Bytes>], lines: &mut Vec<Strin
                 (track.thread, track.call(submit.row as usize).unwrap().start_ns)
             });
             let name = trace.names.get(trace.activities.kernel_name(&activity));
-            let value = if activity.kind == ActivityKind::Kernel { 0 } else { activity.value };
+            let kernel = activity.kind == ActivityKind::Kernel;
+            let (name, value) = if kernel { (name, 0) } else { ("", activity.value) };
             let activity = Activity { value, ..activity };
             lines.push(format!("{} {:?} {activity:?} {name:?} {:x} {call:?}", process.pid, lane.of, head as u8));
         }
@@ -177,5 +178,10 @@ fn activity_lines(trace: &Trace, files: &[Arc<dyn Bytes>], lines: &mut Vec<Strin
             ));
         }
     }
-    lines.push(format!("{:?} {:?} {}", trace.activities.span(), trace.ranges.span(), trace.events()));
+    lines.push(format!(
+        "{:?} {:?} {}",
+        trace.activities.span(),
+        trace.ranges.span(),
+        trace.events() - trace.ranges.unmatched()
+    ));
 }
