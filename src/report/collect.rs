@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use super::gpu::{GpuBlock, Work, work};
 use crate::graph::{Cells, QUANTILE_ERROR_PCT, Stats};
-use crate::session::{Loaded, Member};
+use crate::session::{Loaded, Member, cost};
 use crate::trace::{Layer, NO_DEVICE, State, StreamId, StreamKind, Trace, TrackId};
 
 /// What a report says. Text is as recorded; times are ns.
@@ -58,6 +58,8 @@ pub struct TraceBlock {
     pub truncated: bool,
     /// What the hook added to each call by its own measure, ps, and of the run, millionths; `None`: not measured.
     pub cost: Option<(u64, u64)>,
+    /// What recording cost, in words.
+    pub costs: Option<String>,
     /// Levels of evidence, `E1`.
     pub evidence: Vec<String>,
 }
@@ -174,6 +176,7 @@ impl Report {
             trace: TraceBlock {
                 format: loaded.format(),
                 truncated: truncated(trace) || !unreadable.is_empty(),
+                costs: cost::words(cost::cost(trace), cost::of_driver(loaded.gpu())),
                 ..block(trace, cells)
             },
             gpu: GpuBlock::of(trace, loaded.gpu()),
@@ -222,6 +225,7 @@ fn block(trace: &Trace, cells: [&Cells; 2]) -> TraceBlock {
         missed: trace.processes.iter().map(|process| process.missed).sum(),
         discarded: trace.processes.iter().fold(0, |sum: u64, process| sum.saturating_add(process.discarded)),
         truncated: truncated(trace),
+        costs: None,
         cost: crate::session::cost::cost(trace).map(|cost| (cost.per_call_ps, cost.share_ppm)),
         evidence: trace.evidence.levels().map(|level| format!("E{level}")).collect(),
     }

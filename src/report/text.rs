@@ -45,8 +45,8 @@ fn head(report: &Report, out: &mut String) {
         missed => format!(", {} from before it was joined not here", grouped(missed)),
     };
     line(out, "calls", &format!("{}, {lost}{older}{missed}", grouped(block.calls)));
-    if let Some((per_call_ps, share_ppm)) = block.cost {
-        line(out, "costs", &crate::session::cost::Cost { per_call_ps, share_ppm }.words());
+    if let Some(costs) = &block.costs {
+        line(out, "costs", costs);
     }
     evidence(report, out);
     for (index, file) in report.unreadable.iter().enumerate() {

@@ -65,7 +65,7 @@ impl Model {
             standing: standing(&self.trace, &family, around),
             sees: sees(&self.trace),
             not: not(&self.trace),
-            costs: super::cost::cost(&self.trace).map(super::cost::Cost::words),
+            costs: super::cost::words(super::cost::cost(&self.trace), super::cost::of_driver(&self.gpu)),
             calls_history,
             history_step_ns: steps.step_ns,
             devices: self.devices(),
