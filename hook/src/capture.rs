@@ -5,10 +5,10 @@
 //! stops are recorded to their ends.
 
 use core::ffi::c_int;
-use core::sync::atomic::{AtomicBool, AtomicU8, Ordering};
+use core::sync::atomic::{AtomicBool, AtomicU8, AtomicU32, AtomicU64, Ordering};
 use umtui_wire::table::FUNCTIONS;
 
-use crate::{file, kept, process, text};
+use crate::{clock, file, kept, process, text};
 
 const ALL: u8 = 0;
 const PROFILER: u8 = 1;
@@ -17,6 +17,51 @@ const SIGNAL: u8 = 3;
 
 static MODE: AtomicU8 = AtomicU8::new(ALL);
 static ON: AtomicBool = AtomicBool::new(true);
+
+/// The newest moments at which recording paused or went on: ticks << 1, and whether it went on. Zero once it was taken.
+static MOMENTS: [AtomicU64; 256] = [const { AtomicU64::new(0) }; 256];
+/// How many there were.
+static MOMENTS_NOTED: AtomicU32 = AtomicU32::new(0);
+
+/// In signal handlers too.
+fn note(on: bool) {
+    let number = MOMENTS_NOTED.fetch_add(1, Ordering::AcqRel) as usize;
+    if let Some(place) = MOMENTS.get(number & MOMENTS.len().wrapping_sub(1)) {
+        place.store(clock::now().wrapping_shl(1) | u64::from(on), Ordering::Release);
+    }
+}
+
+/// Number of the next moment at which recording pauses or goes on.
+pub fn next_moment() -> u32 {
+    MOMENTS_NOTED.load(Ordering::Acquire)
+}
+
+/// The moment with this number or, where others have taken its place, the first that is still there: ticks, and whether
+/// recording went on. Each comes once; only one thread may ask. `None`: it has not come yet.
+pub fn moment(number: &mut u32) -> Option<(u64, bool)> {
+    let next = next_moment();
+    let behind = next.wrapping_sub(*number);
+    if behind == 0 {
+        return None;
+    }
+    let kept = MOMENTS.len() as u32;
+    if behind > kept {
+        *number = next.wrapping_sub(kept);
+    }
+    let place = MOMENTS.get(*number as usize & MOMENTS.len().wrapping_sub(1))?;
+    // Zero: whoever notes it is at it.
+    let found = place.swap(0, Ordering::AcqRel);
+    if found == 0 {
+        return None;
+    }
+    *number = number.wrapping_add(1);
+    Some((found >> 1, found & 1 != 0))
+}
+
+/// Whether recording may have begun, or may begin, later than the program uses the GPU.
+pub fn may_be_late() -> bool {
+    MODE.load(Ordering::Relaxed) != ALL
+}
 
 /// Takes over what the variable asks for: `profiler`, `nvtx:RANGE`, `nvtx:RANGE@DOMAIN` or `signal:NUMBER`. At load: a
 /// signal may come before the first CUDA call.
@@ -59,7 +104,7 @@ fn take_signal(number: c_int) -> bool {
 
 extern "C" fn signalled(_: c_int) {
     let errno = crate::sys::Errno::save();
-    ON.fetch_xor(true, Ordering::SeqCst);
+    note(!ON.fetch_xor(true, Ordering::SeqCst));
     settle();
     drop(errno);
 }
@@ -72,6 +117,7 @@ pub fn is_on() -> bool {
 /// From here on calls are recorded, or are not.
 pub fn set(on: bool) {
     if ON.swap(on, Ordering::SeqCst) != on {
+        note(on);
         settle();
     }
 }
@@ -121,6 +167,27 @@ pub fn controlled(api: u16, called: bool) {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn moments_come_once_and_the_newest_stay() {
+        let mut number = next_moment();
+        assert_eq!(moment(&mut number), None);
+        note(false);
+        note(true);
+        assert_eq!(moment(&mut number).map(|(_, on)| on), Some(false));
+        assert_eq!(moment(&mut number).map(|(_, on)| on), Some(true));
+        assert_eq!(moment(&mut number), None);
+        for count in 0..1000u32 {
+            note(count & 1 != 0);
+        }
+        let mut last = 0;
+        for _ in 0..MOMENTS.len() {
+            let found = moment(&mut number);
+            assert!(found.is_some_and(|(ticks, _)| ticks >= last));
+            last = found.map_or(0, |found| found.0);
+        }
+        assert_eq!(moment(&mut number), None);
+    }
 
     #[test]
     fn a_range_that_opens_while_another_closes_keeps_recording_on() {

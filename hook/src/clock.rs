@@ -2,7 +2,7 @@
 //! `CLOCK_MONOTONIC`.
 
 use core::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
-use umtui_wire::clock::{CLOCK_MONOTONIC, ClockTriple};
+use umtui_wire::clock::{CLOCK_MONOTONIC, ClockTriple, Rate};
 
 use crate::{arch, sys};
 
@@ -47,6 +47,11 @@ pub extern "C" fn now() -> u64 {
 /// See [`BY_TICKS`].
 pub fn by_ticks() -> bool {
     BY_TICKS.load(Ordering::Relaxed)
+}
+
+/// How ticks become nanoseconds.
+pub fn rate() -> Rate {
+    Rate::new(if by_ticks() { RATE.load(Ordering::Relaxed) } else { 0 })
 }
 
 /// Ticks between two clock readings of a thread.

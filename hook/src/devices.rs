@@ -22,7 +22,7 @@ mod attribute {
 }
 
 /// Devices that are described at most.
-const MOST: i32 = 64;
+const MOST: u32 = 64;
 
 type Number = unsafe extern "C" fn(*mut i32) -> i32;
 type Name = unsafe extern "C" fn(*mut c_char, i32, i32) -> i32;
@@ -51,18 +51,21 @@ pub fn driver_version() -> u32 {
     version.max(0) as u32
 }
 
-/// Describes each device in the file; how many there are, if the driver says.
-pub fn describe() -> Option<u32> {
+/// How many there are; `None`: the driver does not say, as before it is initialised.
+pub fn count() -> Option<u32> {
     let mut count = 0;
     // SAFETY: the driver's functions by their signatures; each fills what is passed and nothing more.
     let status = unsafe { driver::<Number>(b"cuDeviceGetCount")?(&mut count) };
-    if status != 0 {
-        return None;
-    }
+    (status == 0).then_some(count.max(0) as u32)
+}
+
+/// Describes each device in the file; how many there are, if the driver says.
+pub fn describe() -> Option<u32> {
+    let count = count()?;
     for device in 0..count.min(MOST) {
-        describe_one(device);
+        describe_one(device as i32);
     }
-    Some(count.max(0) as u32)
+    Some(count)
 }
 
 fn describe_one(device: i32) -> Option<()> {

@@ -11,8 +11,8 @@ use crate::loader::{self, Object};
 use crate::slots::{EXPORTED, SLOTS, Slot};
 use crate::thread::{BUSY, Thread, WITH_CUPTI};
 use crate::{
-    capture, chunks, clock, config, definitions, desks, exports, file, measure, modules, nvtx, process, record, sites,
-    slots, symbols, sys, text,
+    capture, chunks, clock, config, cupti, definitions, desks, exports, file, measure, modules, nvtx, process, record,
+    sites, slots, symbols, sys, text,
 };
 
 /// Where a call goes.
@@ -99,6 +99,7 @@ unsafe fn decide(frame: &mut Frame, thread: &mut Thread) -> Verdict {
     }
     if thread.generation != process::generation() {
         begin(thread);
+        cupti::begin_if_late();
     } else if slot.flags.load(Ordering::Relaxed) & slots::CONTROLS_RECORDING != 0 {
         nvtx::catch_up(thread);
     }

@@ -241,7 +241,10 @@ unsafe extern "C" fn variadic(kind: usize, registers: *const usize, stack: *cons
     match (lacking(list).and_then(|kept| follow(&call, list, kept)), address(function)) {
         (Some(result), _) => Answer { decided: 1, value: result as usize },
         (None, 0) => Answer { decided: 1, value: real(function, words) as usize },
-        (None, address) => Answer { decided: 0, value: address },
+        (None, address) => {
+            cupti::flush_at_once();
+            Answer { decided: 0, value: address }
+        }
     }
 }
 

@@ -8,7 +8,7 @@ use core::ffi::{CStr, c_char, c_int, c_void};
 
 use crate::enter;
 use crate::loader::{self, Object};
-use crate::{arch, elf, sites, slots, sys, text};
+use crate::{arch, cupti, elf, sites, slots, sys, text};
 
 /// What the caller gets instead of the real answer.
 #[repr(C)]
@@ -32,6 +32,13 @@ pub unsafe extern "C" fn pick(handle: *mut c_void, name: *const c_char, caller: 
     }
     // SAFETY: dlsym's argument is a C string.
     let name = unsafe { CStr::from_ptr(name) };
+    if let Some(others) = cupti::instead_of(name, handle) {
+        if !others.is_null() {
+            // As in swapped().
+            loader::own(c"dlsym");
+        }
+        return Answer { decided: 1, pointer: others };
+    }
     if !text::looks_like_cuda(name.to_bytes()) || !loader::is_glibc() || is_tool(caller) {
         return GO_ON;
     }

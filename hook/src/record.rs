@@ -3,12 +3,14 @@
 use core::sync::atomic::{AtomicU32, AtomicU64, Ordering, compiler_fence};
 use umtui_wire::activity::{KIND_SUBMIT, POINTERS_CUT, POINTERS_MAX};
 use umtui_wire::chunk::{DESK_CALLS, OpenCall};
-use umtui_wire::record::{DURATION_AT, FLAG_ENTRY, FLAG_LONG, FLAG_NOT_STATUS, Head, KIND_CALL, SLOT_BYTES, pack_site};
+use umtui_wire::record::{
+    DURATION_AT, FLAG_ENTRY, FLAG_LONG, FLAG_NOT_STATUS, Head, KIND_CALL, SLOT_BYTES, Slot as Words, pack_site,
+};
 use umtui_wire::table::{Access, Op};
 
 use crate::arch::Frame;
 use crate::slots::{Slot, shape};
-use crate::thread::{BUSY, Thread, WITH_CUPTI};
+use crate::thread::{BUSY, Thread};
 use crate::{capture, chunks, clock, cupti, definitions, desks, file, kernels, procaddress, process, slots, sys};
 
 /// Bytes of the longest record, and of what may come before it: clock reading, thread's name.
@@ -135,10 +137,8 @@ unsafe fn leave_slowly(frame: &mut Frame, end: u64, thread: &mut Thread) {
         lost(thread);
     }
     close(frame, thread);
-    if slot.also.load(Ordering::Relaxed) != 0 && cupti::is_due() && !(slot.initialises() && frame.result as u32 != 0) {
-        thread.entering = thread.entering.wrapping_add(WITH_CUPTI);
+    if slot.also.load(Ordering::Relaxed) != 0 && cupti::is_due() && frame.result as u32 == 0 {
         cupti::begin();
-        thread.entering = thread.entering.wrapping_sub(WITH_CUPTI);
     }
     thread.hand_on_if_ending();
     thread.try_again_if_due();
@@ -206,7 +206,17 @@ pub fn with_chunk<R>(thread: &mut Thread, write: impl FnOnce(&mut Thread) -> R) 
 
 /// Writes a record that is an event and no call, all its words, head first; false if it could not be, and is counted.
 pub fn put_event(thread: &mut Thread, words: &[u64]) -> bool {
-    let written = put_words(thread, words);
+    let written = put_words(thread, words, None);
+    if !written {
+        lost(thread);
+    }
+    written
+}
+
+/// As [`put_event`], and before it in its chunk lies `before`, of one slot and no event: written where the chunk is not
+/// number `told`, which it then is.
+pub fn put_event_after(thread: &mut Thread, words: &[u64], before: &Words, told: &mut u64) -> bool {
+    let written = put_words(thread, words, Some((before, told)));
     if !written {
         lost(thread);
     }
@@ -215,7 +225,7 @@ pub fn put_event(thread: &mut Thread, words: &[u64]) -> bool {
 
 /// Writes a record that is no event; false if it could not be.
 pub fn put_other(thread: &mut Thread, words: &[u64]) -> bool {
-    let written = put_words(thread, words);
+    let written = put_words(thread, words, None);
     if written {
         // SAFETY: the thread's own mapped chunk.
         unsafe { (*thread.chunk).others = (*thread.chunk).others.wrapping_add(1) };
@@ -223,16 +233,23 @@ pub fn put_other(thread: &mut Thread, words: &[u64]) -> bool {
     written
 }
 
-fn put_words(thread: &mut Thread, words: &[u64]) -> bool {
+fn put_words(thread: &mut Thread, words: &[u64], before: Option<(&Words, &mut u64)>) -> bool {
     let Some((&head, rest)) = words.split_first() else { return false };
     let head = Head::from_word(head);
     let slots = usize::from(head.extra).wrapping_add(1);
-    if slots.wrapping_mul(SLOT_BYTES) > LONGEST || words.len() != slots.wrapping_mul(SLOT_BYTES / 8) {
+    if slots.wrapping_mul(SLOT_BYTES) >= LONGEST || words.len() != slots.wrapping_mul(SLOT_BYTES / 8) {
         return false;
     }
     let written = with_chunk(thread, |thread| {
-        let record = room(thread, clock::now())?;
-        // SAFETY: the chunk has room for the longest record.
+        let mut record = room(thread, clock::now())?;
+        if let Some((before, told)) = before
+            && *told != chunk_sequence(thread)
+            && chunks::put(thread, *before)
+        {
+            *told = chunk_sequence(thread);
+            record = record.wrapping_add(SLOT_BYTES);
+        }
+        // SAFETY: the chunk has room for the longest record, and for a slot before this one, which is shorter.
         unsafe {
             core::ptr::copy_nonoverlapping(rest.as_ptr(), record.add(8).cast::<u64>(), rest.len());
             commit(thread, record, head);

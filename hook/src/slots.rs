@@ -130,11 +130,6 @@ impl Slot {
         }
     }
 
-    /// Whether it is `cuInit`.
-    pub fn initialises(&self) -> bool {
-        self.also.load(Ordering::Relaxed) & INITIALISES != 0
-    }
-
     /// Api id, by which the trace knows the function.
     pub fn api(&self) -> u16 {
         Head::from_word(u64::from(self.head.load(Ordering::Acquire))).a

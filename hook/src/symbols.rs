@@ -285,16 +285,22 @@ pub fn of_library(library: &[u8], name: &[u8]) -> Option<usize> {
     found
 }
 
-/// A function of the first loaded library whose file name begins so and that has one of this name.
-pub fn of_prefix(beginning: &[u8], name: &[u8]) -> Option<usize> {
-    let mut found = None;
+/// A function of the first loaded library whose file name begins so and that has one of this name; of the one of which
+/// `last` is a function only if there is no other.
+pub fn of_prefix(beginning: &[u8], name: &[u8], last: usize) -> Option<usize> {
+    let (mut found, mut left) = (None, None);
     each_object(|object| {
         if object.file_name().starts_with(beginning) {
-            found = object.function(name);
+            let function = object.function(name);
+            if last != 0 && function == Some(last) {
+                left = function;
+            } else {
+                found = function;
+            }
         }
         found.is_some()
     });
-    found
+    found.or(left)
 }
 
 /// Appends the path of the first loaded library whose file name begins so; whether there is one.

@@ -344,6 +344,15 @@ pub fn peek(address: u64, buffer: &mut [u8]) -> usize {
     done
 }
 
+/// Whether something lies at an address. Where the kernel does not answer, there is.
+pub fn is_mapped(address: u64) -> bool {
+    let page = address as usize & !4095;
+    let mut resident = [0u8; 16];
+    // SAFETY: the kernel writes a byte for each page, of which there is one at least.
+    let outcome = unsafe { call(libc::SYS_mincore, [page, 1, resident.as_mut_ptr() as usize, 0, 0, 0]) };
+    !matches!(errno(outcome), Some(libc::ENOMEM | libc::EINVAL))
+}
+
 /// Whether the calling code runs on an alternate signal stack.
 pub fn on_signal_stack() -> bool {
     let mut stack = core::mem::MaybeUninit::<libc::stack_t>::zeroed();

@@ -87,6 +87,15 @@ shared="-shared -fPIC"
         make_one "$out/$name" $name.c $driver
     done
     make_one "$out/cupti" cupti.c $driver -ldl -lpthread
+    make_one "$out/gpu" gpu.c $driver -lpthread
+    make_one "$out/profiled" profiled.c $driver -L$lib -l:libcupti.so.13 -ldl -lpthread
+    # CUPTIs with something wrong, named as the real one is.
+    mkdir -p "$out/cupti-lacks" "$out/cupti-hangs" "$out/cupti-slow"
+    make_one "$out/cupti-lacks/libcupti.so.13" libcupti_part.c $shared -DLACKS
+    # What they do not have themselves is the stand-in's.
+    part="$shared -L$lib -Wl,--no-as-needed -l:libcupti.so.13 -ldl"
+    make_one "$out/cupti-hangs/libcupti.so.12" libcupti_part.c $part -DHANGS -Wl,-soname,libcupti.so.12
+    make_one "$out/cupti-slow/libcupti.so.12" libcupti_part.c $part -DSLOW -Wl,-soname,libcupti.so.12
     for name in dlopen_local dlopen_global absolute getproc reload dlerror ways weak; do
         make_one "$out/$name" $name.c -ldl
     done

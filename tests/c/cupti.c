@@ -1,7 +1,7 @@
-/* cupti [buffer BYTES] [limit RECORDS] [none N] [graphs] [busy THREADS]: a client of the stand-in CUPTI that asks for everything, does
- * some work of every kind, and prints what it was told beside what the driver counted. With `none` the first N requests for a
- * buffer are refused, with `graphs` graphs are recorded as a whole, with `busy` threads use managed memory while another
- * one flushes. Each line of output is a word and a number. */
+/* cupti [late] [buffer BYTES] [limit RECORDS] [none N] [graphs] [busy THREADS]: a client of the stand-in CUPTI that asks for
+ * everything, does some work of every kind, and prints what it was told beside what the driver counted. With `none` the first N
+ * requests for a buffer are refused, with `late` the driver is initialised first, with `graphs` graphs are recorded as a whole,
+ * with `busy` threads use managed memory while another one flushes. Each line of output is a word and a number. */
 #define _GNU_SOURCE
 #include "cuda_min.h"
 #include <dlfcn.h>
@@ -329,6 +329,7 @@ int main(int argc, char **argv) {
     size_t threads = 0;
     for (int i = 1; i < argc; i++) {
         if (!strcmp(argv[i], "graphs")) graphs = 1;
+        if (!strcmp(argv[i], "late")) CHECK(cuInit(0));
         if (i + 1 < argc && !strcmp(argv[i], "buffer")) buffer_bytes = strtoul(argv[i + 1], 0, 10);
         if (i + 1 < argc && !strcmp(argv[i], "limit")) limit = strtoul(argv[i + 1], 0, 10);
         if (i + 1 < argc && !strcmp(argv[i], "busy")) threads = strtoul(argv[i + 1], 0, 10);

@@ -1,4 +1,5 @@
 //! The records of a recording as they lie in its file, read without the explorer's reader.
+#![allow(dead_code, reason = "each test uses its part")]
 
 use std::collections::HashMap;
 use std::path::Path;
@@ -8,12 +9,14 @@ use umtui_wire::chunk::{self, ChunkHeader, HEADER_BYTES};
 use umtui_wire::definition::TEXT_AT;
 use umtui_wire::header::CHUNK_UNIT;
 use umtui_wire::record::{Head, KIND_STRING, KIND_THREAD, SLOT_BYTES};
-use zerocopy::FromBytes as _;
+use zerocopy::FromBytes;
 
 /// A record: its head, its bytes, and the thread in whose chunk it lies.
 #[derive(Clone, Debug)]
 pub struct Record {
     pub thread: u32,
+    /// Number of the chunk that it lies in.
+    pub chunk: u64,
     pub head: Head,
     pub bytes: Vec<u8>,
 }
@@ -27,6 +30,13 @@ impl Record {
     /// As a range or a mark, if it is one.
     pub fn range(&self) -> Option<Range> {
         (self.head.kind >= KIND_RANGE_PUSH).then(|| Range::read_from_bytes(&self.bytes[..SLOT_BYTES]).unwrap())
+    }
+
+    /// As one of the layouts of `umtui_wire::activity`; what the record lacks is zero.
+    pub fn layout<R: FromBytes>(&self) -> R {
+        let mut bytes = self.bytes.clone();
+        bytes.resize(size_of::<R>(), 0);
+        R::read_from_bytes(&bytes).unwrap()
     }
 }
 
@@ -84,6 +94,7 @@ impl File {
                     thread = record.head.b;
                 }
                 record.thread = thread;
+                record.chunk = header.sequence;
                 file.records.push(record);
             }
         }
@@ -114,7 +125,7 @@ fn records(chunk: &[u8]) -> Vec<Record> {
     while let Some(word) = rest.first_chunk() {
         let head = Head::from_word(u64::from_le_bytes(*word));
         let (bytes, after) = rest.split_at((1 + usize::from(head.extra)) * SLOT_BYTES);
-        found.push(Record { thread: 0, head, bytes: bytes.to_vec() });
+        found.push(Record { thread: 0, chunk: 0, head, bytes: bytes.to_vec() });
         rest = after;
     }
     found

@@ -3,17 +3,20 @@
 //! It takes no signals and calls nothing of the program's. Others only ever wait for it with a limit.
 
 use core::ffi::c_void;
+use core::mem::MaybeUninit;
 use core::sync::atomic::{AtomicU32, AtomicUsize, Ordering};
 
 use super::library::Functions;
 use super::writer::Writer;
-use crate::thread::WITH_CUPTI;
+use crate::thread::{Thread, WITH_CUPTI};
 use crate::{arch, enter, file, loader, process, sys};
 
 /// Between two flushes, ns. (CUPTI's own flush period hands over full buffers only.)
 const PERIOD_NS: u64 = 250_000_000;
 /// `CUPTI_ACTIVITY_FLAG_FLUSH_FORCED`: also buffers with records that are not complete.
 const FORCED: u32 = 1;
+/// Bytes of the thread's stack: what the program has chosen for its own threads may be too little for CUPTI.
+const STACK_BYTES: usize = 1 << 20;
 
 /// A buffer is full.
 pub const DATA: u32 = 1;
@@ -23,11 +26,17 @@ pub const FLUSH: u32 = 2;
 pub const FINISH: u32 = 4;
 /// Flush, then leave CUPTI to somebody else.
 pub const ASIDE: u32 = 8;
+/// Leave CUPTI, of which nothing has come yet.
+pub const GIVE_UP: u32 = 16;
 
 /// What is asked of the thread; it sleeps on this word.
 static REQUESTS: AtomicU32 = AtomicU32::new(0);
-/// Requests that were met; who asks sleeps on this word.
+/// How often something was asked that is waited for.
+static ASKED: AtomicU32 = AtomicU32::new(0);
+/// Up to which of these all is done; who asks sleeps on this word.
 static MET: AtomicU32 = AtomicU32::new(0);
+/// Nonzero while there is the thread.
+static RUNS: AtomicU32 = AtomicU32::new(0);
 
 /// Wakes the thread for data that is there.
 pub fn wake() {
@@ -38,90 +47,170 @@ pub fn wake() {
 
 /// Asks for something and waits until it is done, but no longer than `limit_ns`; whether it is done.
 pub fn ask(request: u32, limit_ns: u64) -> bool {
-    let end = sys::clock_ns(libc::CLOCK_MONOTONIC).saturating_add(limit_ns);
-    let before = MET.load(Ordering::Acquire);
     REQUESTS.fetch_or(request, Ordering::AcqRel);
+    let number = ASKED.fetch_add(1, Ordering::AcqRel).wrapping_add(1);
     sys::wake(&REQUESTS);
+    wait_until(limit_ns, |met| (met.wrapping_sub(number) as i32) >= 0)
+}
+
+/// Waits until the thread has ended, but no longer than `limit_ns`.
+pub fn wait_for_end(limit_ns: u64) {
+    wait_until(limit_ns, |_| false);
+}
+
+/// Waits until `done` says so of [`MET`]; false if the thread ends before that, or does not come to it in time.
+fn wait_until(limit_ns: u64, done: impl Fn(u32) -> bool) -> bool {
+    let end = sys::clock_ns(libc::CLOCK_MONOTONIC).saturating_add(limit_ns);
     loop {
-        if MET.load(Ordering::Acquire) != before {
+        // First, since it is changed last.
+        let runs = RUNS.load(Ordering::Acquire) != 0;
+        let met = MET.load(Ordering::Acquire);
+        if done(met) {
             return true;
         }
         let left = end.saturating_sub(sys::clock_ns(libc::CLOCK_MONOTONIC));
-        if left == 0 {
+        if left == 0 || !runs {
             return false;
         }
-        sys::wait(&MET, before, left);
+        sys::wait(&MET, met, left);
     }
+}
+
+/// In a child after fork: the thread is the parent's.
+pub fn after_fork() {
+    RUNS.store(0, Ordering::Release);
+    REQUESTS.store(0, Ordering::Release);
 }
 
 /// Where the functions are while the thread starts.
 static FUNCTIONS: AtomicUsize = AtomicUsize::new(0);
 
+type Run = unsafe extern "C" fn(*mut c_void) -> *mut c_void;
+/// `pthread_attr_t` is shorter on all machines.
+type Attributes = MaybeUninit<[u64; 16]>;
+
+/// The C library's functions that are used. Before glibc 2.34 they are in a library that the driver needs, but not we.
+struct Threads {
+    create: unsafe extern "C" fn(*mut usize, *const Attributes, Run, *mut c_void) -> i32,
+    begin: unsafe extern "C" fn(*mut Attributes) -> i32,
+    set_stack: unsafe extern "C" fn(*mut Attributes, usize) -> i32,
+    set_detached: unsafe extern "C" fn(*mut Attributes, i32) -> i32,
+    end: unsafe extern "C" fn(*mut Attributes) -> i32,
+}
+
+impl Threads {
+    fn find() -> Option<Self> {
+        let find = |name| Some(loader::own(name)).filter(|address| !address.is_null());
+        // SAFETY: the functions of these names have these signatures.
+        unsafe {
+            Some(Self {
+                create: core::mem::transmute::<*mut c_void, unsafe extern "C" fn(_, _, _, _) -> i32>(find(
+                    c"pthread_create",
+                )?),
+                begin: core::mem::transmute::<*mut c_void, unsafe extern "C" fn(_) -> i32>(find(c"pthread_attr_init")?),
+                set_stack: core::mem::transmute::<*mut c_void, unsafe extern "C" fn(_, _) -> i32>(find(
+                    c"pthread_attr_setstacksize",
+                )?),
+                set_detached: core::mem::transmute::<*mut c_void, unsafe extern "C" fn(_, _) -> i32>(find(
+                    c"pthread_attr_setdetachstate",
+                )?),
+                end: core::mem::transmute::<*mut c_void, unsafe extern "C" fn(_) -> i32>(find(
+                    c"pthread_attr_destroy",
+                )?),
+            })
+        }
+    }
+}
+
 /// Starts the thread; `functions` stay for good. False if there can be none.
 pub fn start(functions: &'static Functions) -> bool {
-    type Create = unsafe extern "C" fn(*mut usize, *const c_void, Run, *mut c_void) -> i32;
-    type Detach = unsafe extern "C" fn(usize) -> i32;
-    type Run = unsafe extern "C" fn(*mut c_void) -> *mut c_void;
-    // Before glibc 2.34 they are in a library that the driver needs, but not we.
-    let (create, detach) = (loader::own(c"pthread_create"), loader::own(c"pthread_detach"));
-    if create.is_null() || detach.is_null() {
-        return false;
-    }
+    let Some(threads) = Threads::find() else { return false };
     FUNCTIONS.store(&raw const *functions as usize, Ordering::Release);
-    let mut thread = 0;
+    let (mut thread, mut attributes) = (0, Attributes::uninit());
     // It inherits the mask.
     let _held = sys::SignalsHeld::hold_all();
-    // SAFETY: the C library's functions by their signatures.
-    unsafe {
-        let create = core::mem::transmute::<*mut c_void, Create>(create);
-        let failed = create(&mut thread, core::ptr::null(), run, core::ptr::null_mut());
-        if failed == 0 {
-            core::mem::transmute::<*mut c_void, Detach>(detach)(thread);
+    // At once, so that whoever asks it for something waits until it has begun.
+    RUNS.store(1, Ordering::Release);
+    // SAFETY: the C library's functions by their signatures; what they fill is ours.
+    let failed = unsafe {
+        if (threads.begin)(&mut attributes) != 0 {
+            RUNS.store(0, Ordering::Release);
+            return false;
         }
-        failed == 0
+        (threads.set_stack)(&mut attributes, STACK_BYTES);
+        (threads.set_detached)(&mut attributes, libc::PTHREAD_CREATE_DETACHED);
+        let failed = (threads.create)(&mut thread, &attributes, run, core::ptr::null_mut());
+        (threads.end)(&mut attributes);
+        failed
+    };
+    if failed != 0 {
+        RUNS.store(0, Ordering::Release);
     }
+    failed == 0
 }
 
 unsafe extern "C" fn run(_: *mut c_void) -> *mut c_void {
     sys::set_thread_name(c"umtui");
-    let generation = process::generation();
     // SAFETY: what `start` has put there, and the calling thread's own state.
     let (functions, thread) =
         unsafe { (&*(FUNCTIONS.load(Ordering::Acquire) as *const Functions), &mut *arch::thread()) };
     // Whatever CUPTI calls in this thread goes past us.
     thread.entering = thread.entering.wrapping_add(WITH_CUPTI);
     enter::begin(thread);
+    collect(functions, thread);
+    thread.entering = thread.entering.wrapping_sub(WITH_CUPTI);
+    RUNS.store(0, Ordering::Release);
+    sys::wake(&MET);
+    core::ptr::null_mut()
+}
+
+fn collect(functions: &Functions, thread: &mut Thread) {
+    let generation = process::generation();
     let mut writer = Writer::new(*functions);
     writer.read_clocks();
     let mut due = sys::clock_ns(libc::CLOCK_MONOTONIC).saturating_add(PERIOD_NS);
     while process::generation() == generation {
+        // In this order: who has asked by then has said before what for.
+        let asked_for = ASKED.load(Ordering::Acquire);
         let requests = REQUESTS.swap(0, Ordering::AcqRel);
         let now = sys::clock_ns(libc::CLOCK_MONOTONIC);
         let asked = requests & !DATA != 0;
         if asked || now >= due {
-            writer.read_clocks();
-            // SAFETY: CUPTI's function; it may call us back with buffers.
-            unsafe { (functions.flush_all)(if asked { FORCED } else { 0 }) };
-            writer.drain(thread);
-            writer.complete(thread);
-            file::nudge(crate::clock::triple());
+            if !thread.has_chunk() && file::is_open() {
+                // What was in the way may be gone.
+                enter::begin(thread);
+            }
+            round(functions, &mut writer, thread, asked);
             due = now.saturating_add(PERIOD_NS);
         } else if requests != 0 {
             writer.drain(thread);
         }
         if requests & ASIDE != 0 {
             super::leave(functions);
-            writer.drain(thread);
+        } else if requests & GIVE_UP != 0 {
+            super::leave_quietly(functions);
+        }
+        if requests & (ASIDE | GIVE_UP) != 0 {
+            // Whoever comes after us would be handed what buffers of ours are still there.
+            round(functions, &mut writer, thread, true);
         }
         if asked {
-            MET.fetch_add(1, Ordering::AcqRel);
+            MET.store(asked_for, Ordering::Release);
             sys::wake(&MET);
         }
-        if requests & (FINISH | ASIDE) != 0 {
+        if requests & (FINISH | ASIDE | GIVE_UP) != 0 {
             break;
         }
         sys::wait(&REQUESTS, 0, due.saturating_sub(sys::clock_ns(libc::CLOCK_MONOTONIC)));
     }
-    thread.entering = thread.entering.wrapping_sub(WITH_CUPTI);
-    core::ptr::null_mut()
+}
+
+/// Has CUPTI hand over what it has, and writes it down.
+fn round(functions: &Functions, writer: &mut Writer, thread: &mut Thread, forced: bool) {
+    writer.read_clocks();
+    // SAFETY: CUPTI's function; it may call us back with buffers.
+    unsafe { (functions.flush_all)(if forced { FORCED } else { 0 }) };
+    writer.drain(thread);
+    writer.complete(thread);
+    file::nudge(crate::clock::triple());
 }

@@ -55,6 +55,23 @@ pub enum Decoded {
     Memory(Memory, u64),
 }
 
+impl Decoded {
+    /// When it began, CUPTI's ns; zero if that is not known.
+    pub fn start(&self) -> u64 {
+        match self {
+            Self::Kernel(record, _) => record.start,
+            Self::Copied(record) => record.start,
+            Self::Set(record) => record.start,
+            Self::Wait(record) => record.start,
+            Self::Event(record) => record.time,
+            Self::Overhead(record) => record.start,
+            Self::Unified(record) => record.start,
+            Self::Graph(record) => record.start,
+            Self::Memory(record, _) => record.time,
+        }
+    }
+}
+
 /// The bytes of a record; what lies beyond them is zero.
 #[derive(Clone, Copy)]
 struct Bytes<'a>(&'a [u8]);

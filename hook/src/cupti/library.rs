@@ -83,6 +83,8 @@ pub struct Found {
     pub library: Library,
     /// Its path.
     pub path: text::Path<512>,
+    /// The process had loaded it before.
+    pub was_loaded: bool,
 }
 
 /// Finds the library: the one that is loaded, the one that `UMTUI_CUPTI` names, or the newest in the usual places that
@@ -148,7 +150,9 @@ fn beside(name: &CStr) -> Option<Found> {
 
 fn load(path: &text::Path<512>, flags: i32) -> Option<Found> {
     let library = loader::Library::open(path.as_c_str()?, libc::RTLD_NOW | libc::RTLD_LOCAL | flags)?;
-    let mut found = Found { library, path: text::Path::new() };
-    found.path.push(path.as_bytes());
+    let mut found = Found { library, path: text::Path::new(), was_loaded: flags & libc::RTLD_NOLOAD != 0 };
+    if path.as_bytes().contains(&b'/') || !symbols::path_of_loaded(path.as_bytes(), &mut found.path) {
+        found.path.push(path.as_bytes());
+    }
     Some(found)
 }

@@ -11,6 +11,7 @@ mod decode;
 mod library;
 mod names;
 mod others;
+mod pauses;
 mod submits;
 mod writer;
 
@@ -26,9 +27,11 @@ use umtui_wire::activity::{
 };
 
 use crate::config::Gpu;
-use crate::{config, definitions, devices, evidence, loader, sites, sys};
+use crate::thread::WITH_CUPTI;
+use crate::{arch, capture, config, definitions, devices, evidence, loader, sites, sys};
 use library::{CounterConfig, Functions};
 
+pub use others::instead_of;
 pub use submits::submits;
 
 /// All that comes through this door.
@@ -66,6 +69,12 @@ const ASIDE_NS: u64 = 6_000_000_000;
 const AT_EXIT_NS: u64 = 2_000_000_000;
 /// The same before the program becomes another one, or ends without its exit handlers.
 const AT_ONCE_NS: u64 = 500_000_000;
+
+/// Between two looks whether another thread has come to an end with it, ns.
+const LOOK_NS: u64 = 1_000_000;
+/// Bytes of the stack on which the door is opened: the program's thread may have little, and the loader and CUPTI take
+/// what they take.
+const STACK_BYTES: usize = 1 << 20;
 
 struct Place(UnsafeCell<MaybeUninit<Functions>>);
 // SAFETY: written once, by whoever has set STATE to STARTING, before anybody reads it.
@@ -112,16 +121,41 @@ impl Versions {
     }
 }
 
+/// Recording begins, perhaps in the middle of the run: the driver may be initialised already.
+#[cold]
+pub fn begin_if_late() {
+    if capture::may_be_late() && is_due() && devices::count().is_some() {
+        begin();
+    }
+}
+
 /// The program has initialised the driver, and the call is over. Once.
 #[cold]
 #[inline(never)]
 pub fn begin() {
-    if STATE.compare_exchange(NONE, STARTING, Ordering::AcqRel, Ordering::Acquire).is_err() {
+    if STATE.compare_exchange(NONE, STARTING, Ordering::SeqCst, Ordering::Acquire).is_err() {
         return;
     }
     let _errno = sys::Errno::save();
     // The loader and CUPTI take locks that a handler which calls CUDA would wait for.
     let _held = sys::SignalsHeld::hold();
+    // SAFETY: the calling thread's own state.
+    let thread = unsafe { &mut *arch::thread() };
+    thread.entering = thread.entering.wrapping_add(WITH_CUPTI);
+    match sys::map_private(STACK_BYTES) {
+        Ok(stack) => {
+            // SAFETY: fresh memory, which nobody uses any more when the function has returned.
+            unsafe {
+                arch::call_on_stack(open, stack.add(STACK_BYTES));
+                sys::unmap(stack, STACK_BYTES);
+            }
+        }
+        Err(_) => open(),
+    }
+    thread.entering = thread.entering.wrapping_sub(WITH_CUPTI);
+}
+
+extern "C" fn open() {
     let wanted = config::gpu();
     let devices = devices::describe();
     let mut versions = Versions { driver: devices::driver_version(), library: 0 };
@@ -129,7 +163,7 @@ pub fn begin() {
         Err(Trouble::new(WHY_NOT_ASKED))
     } else if devices == Some(0) {
         Err(Trouble::new(WHY_NO_DEVICE))
-    } else if TAKEN.load(Ordering::Acquire) != 0 {
+    } else if TAKEN.load(Ordering::SeqCst) != 0 {
         Err(Trouble::new(WHY_TAKEN))
     } else {
         connect(&wanted, &mut versions)
@@ -148,6 +182,9 @@ pub fn begin() {
 fn connect(wanted: &Gpu, versions: &mut Versions) -> Result<(), Trouble> {
     let found = library::find(versions.driver).ok_or(Trouble::new(WHY_NO_LIBRARY))?;
     sites::objects_changed();
+    if !found.was_loaded {
+        others::is_ours(&found.library);
+    }
     let path = definitions::string(found.path.as_bytes());
     let functions = Functions::of(&found.library).map_err(|lacking| Trouble {
         detail: definitions::string(lacking.to_bytes()),
@@ -163,15 +200,19 @@ fn connect(wanted: &Gpu, versions: &mut Versions) -> Result<(), Trouble> {
     }
     SUBSCRIBER.store(subscriber as usize, Ordering::Release);
     OWNER.store(sys::pid(), Ordering::Release);
-    let enabled = enable(functions, wanted, *versions, path)
-        .and_then(|()| if collector::start(functions) { Ok(()) } else { Err(Trouble::new(WHY_NO_THREAD)) });
-    if let Err(trouble) = enabled {
+    if !collector::start(functions) {
         leave_quietly(functions);
+        return Err(Trouble::new(WHY_NO_THREAD));
+    }
+    if let Err(trouble) = enable(functions, wanted, *versions, path) {
+        collector::ask(collector::GIVE_UP, ASIDE_NS);
         return Err(trouble);
     }
     if versions.library >= FITS_NEW_DRIVERS || versions.driver < 12_000 {
-        submits::enable(functions, subscriber);
-        versions.recorded(EVIDENCE_CORRELATION, path);
+        match submits::enable(functions, subscriber) {
+            Ok(()) => versions.recorded(EVIDENCE_CORRELATION, path),
+            Err(result) => versions.tell(EVIDENCE_CORRELATION, &Trouble::refused(result)),
+        }
     } else {
         versions.tell(EVIDENCE_CORRELATION, &Trouble { detail: path, ..Trouble::new(WHY_UNUSABLE_LIBRARY) });
     }
@@ -292,19 +333,35 @@ fn leave_quietly(functions: &Functions) -> i32 {
     }
 }
 
-/// Somebody else is about to use CUPTI, whose buffers and subscription are one a process.
+/// Somebody else is about to use CUPTI, whose buffers and subscription are one a process. When this returns we are out of
+/// the way, or it has taken too long.
 fn step_aside() {
-    match STATE.swap(OFF, Ordering::AcqRel) {
-        ON if OWNER.load(Ordering::Acquire) == sys::pid() => {
-            let _errno = sys::Errno::save();
-            collector::ask(collector::ASIDE, ASIDE_NS);
+    // SAFETY: the calling thread's own state.
+    if unsafe { (*arch::thread()).entering } >= WITH_CUPTI {
+        // CUPTI itself, called by us.
+        return;
+    }
+    // Before STATE is looked at, and begin() does it the other way round: one of us sees the other.
+    TAKEN.store(1, Ordering::SeqCst);
+    let _errno = sys::Errno::save();
+    let end = sys::clock_ns(libc::CLOCK_MONOTONIC).saturating_add(ASIDE_NS);
+    loop {
+        let left = end.saturating_sub(sys::clock_ns(libc::CLOCK_MONOTONIC));
+        match STATE.load(Ordering::SeqCst) {
+            STARTING if left > 0 => sys::sleep_ns(LOOK_NS),
+            ON if OWNER.load(Ordering::Acquire) == sys::pid() => {
+                if STATE.compare_exchange(ON, OFF, Ordering::AcqRel, Ordering::Acquire).is_ok() {
+                    collector::ask(collector::ASIDE, left);
+                    return;
+                }
+            }
+            OFF if OWNER.load(Ordering::Acquire) == sys::pid() => {
+                // Another of its threads has made us go, or the process ends.
+                collector::wait_for_end(left);
+                return;
+            }
+            _ => return,
         }
-        NONE => {
-            TAKEN.store(1, Ordering::Release);
-            STATE.store(NONE, Ordering::Release);
-        }
-        STARTING => STATE.store(STARTING, Ordering::Release),
-        _ => {}
     }
 }
 
@@ -318,13 +375,19 @@ pub fn flush_at_once() {
 
 /// Exit handlers run backwards, so one that is registered now runs before the driver's and CUPTI's own.
 fn at_exit() {
-    type AtExit = unsafe extern "C" fn(unsafe extern "C" fn(*mut c_void), *mut c_void, *mut c_void) -> i32;
-    let register = loader::own(c"__cxa_atexit");
-    if !register.is_null() {
-        // SAFETY: the C library's function; we are never unloaded.
-        unsafe {
-            core::mem::transmute::<*mut c_void, AtExit>(register)(exiting, core::ptr::null_mut(), core::ptr::null_mut())
-        };
+    type Function = unsafe extern "C" fn(*mut c_void);
+    type AtExit = unsafe extern "C" fn(Function, *mut c_void, *mut c_void) -> i32;
+    type AtQuickExit = unsafe extern "C" fn(Function, *mut c_void) -> i32;
+    let (register, quick) = (loader::own(c"__cxa_atexit"), loader::own(c"__cxa_at_quick_exit"));
+    let nothing = core::ptr::null_mut();
+    // SAFETY: the C library's functions; we are never unloaded.
+    unsafe {
+        if !register.is_null() {
+            core::mem::transmute::<*mut c_void, AtExit>(register)(exiting, nothing, nothing);
+        }
+        if !quick.is_null() {
+            core::mem::transmute::<*mut c_void, AtQuickExit>(quick)(exiting, nothing);
+        }
     }
 }
 
@@ -336,6 +399,7 @@ unsafe extern "C" fn exiting(_: *mut c_void) {
 
 /// In a child after fork: the driver does not work there, if it was initialised before.
 pub fn after_fork() {
+    collector::after_fork();
     if STATE.load(Ordering::Acquire) != NONE {
         STATE.store(OFF, Ordering::Release);
         SUBSCRIBER.store(0, Ordering::Release);

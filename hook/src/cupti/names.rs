@@ -3,7 +3,19 @@
 use core::cell::UnsafeCell;
 use core::ffi::{CStr, c_char};
 
-use crate::{definitions, text};
+use crate::{definitions, sys, text};
+
+/// The string id of a name that is asked for rarely.
+///
+/// # Safety
+/// As [`name`].
+pub unsafe fn rare(address: u64) -> u32 {
+    if address == 0 || !sys::is_mapped(address) {
+        return 0;
+    }
+    // SAFETY: as the caller says.
+    unsafe { definitions::c_string(address as *const c_char) }
+}
 
 /// Names of kernels by where they lie, so that a name is not hashed for each launch.
 struct Names(UnsafeCell<[(u64, u64, u32); 256]>);
@@ -14,13 +26,18 @@ static NAMES: Names = Names(UnsafeCell::new([(0, 0, 0); 256]));
 /// The string id of the name at an address, by [`crate::definitions`] if it is not the one that was there before.
 ///
 /// # Safety
-/// Null or a C string; only one thread at a time may ask.
+/// Null, a C string, or no address of this process; only one thread at a time may ask.
 pub unsafe fn name(address: u64) -> u32 {
-    if address == 0 {
+    // SAFETY: as the caller says.
+    let names = unsafe { &mut *NAMES.0.get() };
+    let place = text::mix(address) as usize & names.len().wrapping_sub(1);
+    let Some(known) = names.get_mut(place) else { return 0 };
+    // Asked of the kernel only where nothing was read before.
+    if address == 0 || known.0 != address && !sys::is_mapped(address) {
         return 0;
     }
-    // SAFETY: as the caller says.
-    let (bytes, names) = unsafe { (CStr::from_ptr(address as *const c_char).to_bytes(), &mut *NAMES.0.get()) };
+    // SAFETY: as the caller says, and there is something.
+    let bytes = unsafe { CStr::from_ptr(address as *const c_char) }.to_bytes();
     // The beginning and the length tell a name that has taken another's place in nearly all cases; kernels of one
     // template differ behind the beginning, so the end counts too.
     let print =
@@ -29,8 +46,6 @@ pub unsafe fn name(address: u64) -> u32 {
                 (sum ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3)
             });
     let print = print ^ u64::from(definitions::generation()).wrapping_shl(48);
-    let place = text::mix(address) as usize & names.len().wrapping_sub(1);
-    let Some(known) = names.get_mut(place) else { return 0 };
     if known.0 != address || known.1 != print || known.2 == 0 {
         *known = (address, print, definitions::string(bytes));
     }

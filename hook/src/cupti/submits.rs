@@ -6,7 +6,7 @@
 use core::ffi::{CStr, c_char, c_void};
 
 use super::library::Functions;
-use crate::{arch, text};
+use crate::{arch, process, text};
 
 const DOMAIN_DRIVER: u32 = 1;
 /// `CUPTI_API_ENTER`.
@@ -63,21 +63,27 @@ pub unsafe extern "C" fn called(_: *mut c_void, domain: u32, _: u32, data: *cons
         let data = data.cast::<CallbackData>();
         if (*data).site == ENTER {
             let thread = &mut *arch::thread();
+            // A thread that does not record has no open calls; while a record is written it is a handler's call that is
+            // not recorded.
+            if thread.generation != process::generation() || thread.busy != 0 {
+                return;
+            }
             thread.correlation = (*data).correlation_id;
             thread.correlation_depth = u16::from(thread.depth()).wrapping_add(1);
         }
     }
 }
 
-/// Asks for the callbacks of submitting functions, which are found by their names: ids differ between versions. How many
-/// there are.
-pub fn enable(functions: &Functions, subscriber: *mut c_void) -> u32 {
-    let (mut enabled, mut nameless) = (0u32, 0u32);
+/// Asks for the callbacks of submitting functions, which are found by their names: ids differ between versions. If there
+/// is none, CUPTI's last answer that was a refusal.
+pub fn enable(functions: &Functions, subscriber: *mut c_void) -> Result<(), i32> {
+    let (mut enabled, mut nameless, mut refused) = (0u32, 0u32, 0);
     for id in 1..IDS {
         let mut name: *const c_char = core::ptr::null();
         // SAFETY: the function fills a pointer of ours with a C string of its own.
         let status = unsafe { (functions.get_callback_name)(DOMAIN_DRIVER, id, &mut name) };
         if status != 0 || name.is_null() {
+            refused = status;
             nameless = nameless.wrapping_add(1);
             if nameless > NAMELESS {
                 break;
@@ -93,8 +99,11 @@ pub fn enable(functions: &Functions, subscriber: *mut c_void) -> u32 {
             (functions.enable_callback)(1, subscriber, DOMAIN_DRIVER, id)
         };
         enabled = enabled.wrapping_add(u32::from(status == 0));
+        if status != 0 {
+            refused = status;
+        }
     }
-    enabled
+    if enabled > 0 { Ok(()) } else { Err(refused) }
 }
 
 #[cfg(test)]

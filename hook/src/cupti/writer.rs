@@ -1,15 +1,15 @@
 //! Full buffers to records of the calling thread's chunk.
 
-use core::ffi::CStr;
 use umtui_wire::activity::KIND_DROPPED;
 use umtui_wire::record::{Head, SLOT_BYTES};
 
 use super::clock::Pair;
 use super::decode::{Decoded, decode};
 use super::library::Functions;
+use super::pauses::Pauses;
 use super::{buffers, names};
 use crate::thread::Thread;
-use crate::{clock, definitions, record};
+use crate::{clock, record};
 
 /// What is kept from one round to the next.
 pub struct Writer {
@@ -18,14 +18,16 @@ pub struct Writer {
     pair: Pair,
     /// The chunk that it was last written to.
     told: u64,
+    pauses: Pauses,
     /// It was said that nobody knows how many records were dropped.
     unknown_told: bool,
 }
 
 impl Writer {
     /// Which has written nothing yet.
-    pub const fn new(functions: Functions) -> Self {
-        Self { functions, pair: Pair { ticks: 0, ns: 0, width: 0 }, told: u64::MAX, unknown_told: false }
+    pub fn new(functions: Functions) -> Self {
+        let (pair, pauses) = (Pair { ticks: 0, ns: 0, width: 0 }, Pauses::new());
+        Self { functions, pair, told: u64::MAX, pauses, unknown_told: false }
     }
 
     /// Takes a fresh reading of both clocks, for what comes after it.
@@ -34,18 +36,31 @@ impl Writer {
             self.pair = pair;
             self.told = u64::MAX;
         }
+        self.pauses.update(self.pair);
     }
 
     /// Writes down what full buffers hold.
     pub fn drain(&mut self, thread: &mut Thread) {
         while let Some(full) = buffers::take() {
+            // What it holds has begun: so have the pauses that cover it.
+            self.pauses.update(self.pair);
             let (buffer, valid) = full.records();
             self.buffer(thread, buffer, valid);
+            drop(full);
+            self.dropped(thread);
         }
     }
 
     /// Says that all work is written that had ended when the clocks were last read, and what was dropped.
     pub fn complete(&mut self, thread: &mut Thread) {
+        self.dropped(thread);
+        if self.pair.ns != 0 && record::put_other(thread, &self.pair.record(self.pair.ns)) {
+            self.told = record::chunk_sequence(thread);
+        }
+    }
+
+    /// Says how many records CUPTI had no room for.
+    fn dropped(&mut self, thread: &mut Thread) {
         let mut dropped = 0;
         // SAFETY: the function fills a number of ours; context and stream are not looked at.
         let status = unsafe { (self.functions.get_dropped)(core::ptr::null_mut(), 0, &mut dropped) };
@@ -55,9 +70,6 @@ impl Writer {
             let head = Head { kind: KIND_DROPPED, extra: 0, a: 0, b: 0 };
             let count = if unknown { u64::MAX } else { dropped as u64 };
             record::put_other(thread, &[head.word(), clock::now(), count, 0, 0, 0]);
-        }
-        if self.pair.ns != 0 && record::put_other(thread, &self.pair.record(self.pair.ns)) {
-            self.told = record::chunk_sequence(thread);
         }
     }
 
@@ -82,25 +94,20 @@ impl Writer {
 
     fn one(&mut self, thread: &mut Thread, bytes: &[u8]) {
         let Some(mut decoded) = decode(bytes) else { return };
+        if self.pauses.cover(decoded.start()) {
+            return;
+        }
         match &mut decoded {
             // SAFETY: CUPTI's own strings, which last as long as their module; the collector is one thread.
             Decoded::Kernel(kernel, name) => kernel.name = unsafe { names::name(*name) },
-            Decoded::Memory(memory, name) if *name != 0 => {
-                // SAFETY: likewise.
-                memory.name = definitions::string(unsafe { CStr::from_ptr(*name as *const _) }.to_bytes());
-            }
+            // SAFETY: likewise.
+            Decoded::Memory(memory, name) => memory.name = unsafe { names::rare(*name) },
             _ => {}
         }
-        let words = decoded.words();
-        if self.told != record::chunk_sequence(thread) && self.pair.ns != 0 {
-            record::put_other(thread, &self.pair.record(0));
-            self.told = record::chunk_sequence(thread);
-        }
-        record::put_event(thread, words);
-        // The record may have begun a chunk, in which it is then the only one before the reading.
-        if self.told != record::chunk_sequence(thread) && self.pair.ns != 0 {
-            record::put_other(thread, &self.pair.record(0));
-            self.told = record::chunk_sequence(thread);
+        if self.pair.ns == 0 {
+            record::put_event(thread, decoded.words());
+        } else {
+            record::put_event_after(thread, decoded.words(), &self.pair.record(0), &mut self.told);
         }
     }
 }

@@ -49,6 +49,24 @@ export_jump!(dlvsym, "umtui_dlvsym");
 export_jump!(dlopen, "umtui_dlopen");
 export_jump!(dlclose, "umtui_dlclose");
 
+/// Calls a function on another stack.
+///
+/// # Safety
+/// `top` is the end of one, at a multiple of 16, with room for the function.
+#[unsafe(naked)]
+pub unsafe extern "C" fn call_on_stack(function: extern "C" fn(), top: *mut u8) {
+    core::arch::naked_asm!(
+        "hint #34",
+        "stp x29, x30, [sp, #-16]!",
+        "mov x29, sp",
+        "mov sp, x1",
+        "blr x0",
+        "mov sp, x29",
+        "ldp x29, x30, [sp], #16",
+        "ret"
+    )
+}
+
 /// Integer registers that hold arguments.
 pub const GATHERED: usize = 8;
 

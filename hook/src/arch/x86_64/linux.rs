@@ -112,6 +112,15 @@ pub unsafe extern "C" fn dlclose() {
     )
 }
 
+/// Calls a function on another stack.
+///
+/// # Safety
+/// `top` is the end of one, at a multiple of 16, with room for the function.
+#[unsafe(naked)]
+pub unsafe extern "C" fn call_on_stack(function: extern "C" fn(), top: *mut u8) {
+    core::arch::naked_asm!("push rbp", "mov rbp, rsp", "mov rsp, rsi", "call rdi", "leave", "ret")
+}
+
 /// Integer registers that hold arguments.
 pub const GATHERED: usize = 6;
 
