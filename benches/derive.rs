@@ -8,7 +8,7 @@ use std::io::Cursor;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use umtui::graph::{Folds, Grouping, Labels, Rows, Tree, What, WindowRequest, Windows};
+use umtui::graph::{Folds, Grouping, Labels, Rows, Tree, What, WindowRequest, Windows, Work};
 use umtui::parse::NativeReader;
 use umtui::parse::native::writer::{CallRecord, FileInfo, NativeWriter};
 use umtui::trace::{Bytes, Layer, Trace, TrackId};
@@ -66,7 +66,7 @@ fn rows(trace: &Trace, tree: &Tree) {
         windows.rows.refresh(tree.cells(), tree.unfinished(|_| &[], 0), trace);
         let fold = begun.elapsed();
         let begun = Instant::now();
-        let shown = windows.window(&request(), tree.cells(), &NoNames);
+        let shown = windows.window(&request(), (tree.cells(), &Work::default()), &NoNames);
         println!("{grouping:?}: fold {fold:?}, first window of {} rows {:?}", shown.total, begun.elapsed());
     }
 }
@@ -103,10 +103,10 @@ fn many_cells() {
         windows.rows.refresh(tree.cells(), tree.unfinished(|_| &[], 0), &trace);
         let refresh = begun.elapsed();
         let begun = Instant::now();
-        let shown = windows.window(&request(), tree.cells(), &NoNames);
+        let shown = windows.window(&request(), (tree.cells(), &Work::default()), &NoNames);
         let window = begun.elapsed();
         let begun = Instant::now();
-        windows.window(&WindowRequest { first: 50_000, ..request() }, tree.cells(), &NoNames);
+        windows.window(&WindowRequest { first: 50_000, ..request() }, (tree.cells(), &Work::default()), &NoNames);
         let moved = begun.elapsed();
         println!(
             "100,000 cells changed: refresh {refresh:?}, window of {} rows {window:?}, moved {moved:?}",

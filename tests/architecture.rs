@@ -14,7 +14,7 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("forward", &["trace", "parse", "source"]),
     ("correlate", &["trace"]),
     ("symbols", &["trace"]),
-    ("graph", &["trace", "symbols"]),
+    ("graph", &["trace", "correlate", "symbols"]),
     ("session", &["trace", "parse", "source", "correlate", "symbols", "graph", "launch"]),
     ("report", &["trace", "correlate", "symbols", "graph", "session"]),
     ("export", &["trace", "parse", "symbols", "graph", "session"]),

@@ -42,6 +42,11 @@ impl Directory for Trace {
             What::Call(id) => {
                 self.api(id).map_or(0, |api| digest(&[self.names.get(api.name).as_bytes()], &[api.layer as u64]))
             }
+            What::Ids(id, context, stream) => digest(&[], &[process(self, id), u64::from(context), u64::from(stream)]),
+            What::Kernel(name) => digest(&[self.names.get(name).as_bytes()], &[]),
+            What::Copy(kind, pageable) => digest(&[], &[u64::from(kind), u64::from(pageable)]),
+            What::Set | What::Graph => 0,
+            What::Unified(counter, flags) => digest(&[], &[u64::from(counter), u64::from(flags)]),
         }
     }
 }

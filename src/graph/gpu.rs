@@ -2,7 +2,8 @@
 
 use super::stats::Stats;
 use super::timeline::Timeline;
-use crate::trace::activity::TextId;
+use super::work::{Work, WorkOf};
+use crate::trace::activity::LaneId;
 use crate::trace::{Activity, ActivityKind, NameId, ProcessId, Trace};
 use rustc_hash::FxHashMap;
 use std::collections::BTreeMap;
@@ -68,7 +69,8 @@ pub struct UnifiedKey {
 #[derive(Debug, Default)]
 pub struct Gpu {
     next: Vec<usize>,
-    kernels: FxHashMap<TextId, Stats>,
+    /// The finest cells.
+    pub work: Work,
     /// Copies by kind, and whether one side is pageable.
     pub copies: BTreeMap<(u8, bool), Amounts>,
     /// Memory set.
@@ -90,8 +92,12 @@ impl Gpu {
         self.next.resize(lanes.len(), 0);
         for (index, lane) in lanes.iter().enumerate() {
             let from = self.next.get(index).copied().unwrap_or(0);
+            let id = LaneId(u32::try_from(index).unwrap_or(u32::MAX));
             if from < lane.len() {
-                lane.for_each(from, |_, activity| self.count(lane.process, &activity));
+                lane.for_each(from, |_, activity| {
+                    self.work.count(id, &activity);
+                    self.count(lane.process, &activity);
+                });
             }
             if let Some(next) = self.next.get_mut(index) {
                 *next = lane.len();
@@ -101,10 +107,6 @@ impl Gpu {
 
     fn count(&mut self, process: ProcessId, activity: &Activity) {
         match activity.kind {
-            ActivityKind::Kernel => {
-                let known = activity.timed.then_some(activity.duration_ns);
-                self.kernels.entry(activity.text()).or_default().add_call(known, false);
-            }
             ActivityKind::Copy => self.copies.entry(activity.copy()).or_default().count(activity),
             ActivityKind::Set => self.sets.count(activity),
             ActivityKind::Overhead => self.overheads.entry(activity.value).or_default().count(activity),
@@ -118,7 +120,11 @@ impl Gpu {
                     _ => {}
                 }
             }
-            ActivityKind::Wait | ActivityKind::Event | ActivityKind::Graph | ActivityKind::Memory => {}
+            ActivityKind::Kernel
+            | ActivityKind::Wait
+            | ActivityKind::Event
+            | ActivityKind::Graph
+            | ActivityKind::Memory => {}
         }
     }
 
@@ -126,8 +132,10 @@ impl Gpu {
     #[must_use]
     pub fn kernels(&self, trace: &Trace) -> Vec<(NameId, Stats)> {
         let mut by_name: FxHashMap<NameId, Stats> = FxHashMap::default();
-        for (&text, stats) in &self.kernels {
-            by_name.entry(trace.activities.name(text)).or_default().merge(stats);
+        for cell in self.work.cells() {
+            if let WorkOf::Kernel(text) = cell.of {
+                by_name.entry(trace.activities.name(text)).or_default().merge(&cell.stats);
+            }
         }
         let mut list: Vec<(NameId, Stats)> = by_name.into_iter().collect();
         list.sort_by_key(|(name, stats)| (std::cmp::Reverse(stats.sums.total_ns), *name));

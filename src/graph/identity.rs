@@ -17,6 +17,20 @@ pub enum NodeKind {
     Site,
     Runtime,
     Driver,
+    Kernel,
+    Copy,
+    Set,
+    Graph,
+    Migration,
+    Fault,
+}
+
+impl NodeKind {
+    /// Whether it is something that the GPU or the driver did, not a call.
+    #[must_use]
+    pub fn is_gpu(self) -> bool {
+        self >= Self::Kernel
+    }
 }
 
 /// One step of a path through the tree.
@@ -34,6 +48,26 @@ pub enum What {
     Site(SiteId),
     /// A CUDA function.
     Call(ApiId),
+    /// A stream of which only the driver's ids are known: process, context, stream.
+    Ids(ProcessId, u32, u32),
+    /// A kernel.
+    Kernel(NameId),
+    /// Copies of a kind, and whether one side is pageable.
+    Copy(u8, bool),
+    /// Memory set.
+    Set,
+    /// Whole graphs.
+    Graph,
+    /// Unified memory: `UNIFIED_*`, and a migration's cause or a fault's access.
+    Unified(u16, u8),
+}
+
+impl What {
+    /// Whether it is something that the GPU or the driver did, not a call.
+    #[must_use]
+    pub const fn is_gpu(self) -> bool {
+        matches!(self, Self::Kernel(_) | Self::Copy(..) | Self::Set | Self::Graph | Self::Unified(..))
+    }
 }
 
 /// What the ids in the cells stand for. The trace knows.
@@ -57,6 +91,12 @@ impl NodeKey {
             What::Device(..) => 4,
             What::Site(_) => 5,
             What::Call(_) => 6,
+            What::Ids(..) => 7,
+            What::Kernel(_) => 8,
+            What::Copy(..) => 9,
+            What::Set => 10,
+            What::Graph => 11,
+            What::Unified(..) => 12,
         };
         Self(mix(mix(self.0, tag), directory.identity(what)))
     }

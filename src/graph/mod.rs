@@ -12,12 +12,14 @@ mod gpu;
 mod histogram;
 mod identity;
 mod locate;
+mod on_gpu;
 mod rows;
 mod stats;
 mod timeline;
 mod tree;
 mod walk;
 mod window;
+mod work;
 
 #[cfg(test)]
 pub(crate) mod tests;
@@ -27,8 +29,10 @@ pub use functions::{Function, functions};
 pub use gpu::{Amounts, Gpu, UnifiedKey};
 pub use histogram::{Histogram, QUANTILE_ERROR_PCT};
 pub use identity::{Directory, NodeKey, NodeKind, What, digest};
+pub use on_gpu::OnGpu;
 pub use rows::{Grouping, Row, RowId, Rows, TOP};
 pub use stats::{Stats, Sums};
 pub use timeline::Timeline;
 pub use tree::Tree;
 pub use window::{Column, Folds, Labels, Window, WindowRequest, Windows};
+pub use work::{Work, WorkCell, WorkOf, WorkPlace, WorkStream};

@@ -4,12 +4,16 @@
 //! is the fold of the outermost calls below it, so its count, extremes and percentiles speak of the same calls.
 //! In the flat and the inverted grouping a row's count and self time are those of all calls of the function,
 //! its total leaves out calls that run inside another call of the same function.
+//!
+//! What the GPU did stands beside the calls of its stream or device, and is never added to them: the rows above say it
+//! apart ([`OnGpu`]).
 
 use rustc_hash::FxHashMap;
 
 use super::cells::{Cell, CellId, Cells, Place};
 use super::histogram::Histogram;
 use super::identity::{Directory, NodeKey, ROOT, What};
+use super::on_gpu::OnGpu;
 use super::stats::{Stats, Sums};
 use crate::trace::ApiId;
 
@@ -53,6 +57,10 @@ pub struct Row {
     ended: Sums,
     /// What is under way, and the cells of that.
     unfinished: Sums,
+    /// What the GPU did.
+    pub(super) on_gpu: OnGpu,
+    /// Cells of that, of a row that stands for such.
+    pub(super) work_cells: Vec<u32>,
     /// Cells whose calls are counted here and in no row below.
     cells: Vec<CellId>,
     unfinished_cells: Vec<CellId>,
@@ -61,8 +69,8 @@ pub struct Row {
 /// All rows of a grouping.
 #[derive(Debug)]
 pub struct Rows {
-    grouping: Grouping,
-    rows: Vec<Row>,
+    pub(super) grouping: Grouping,
+    pub(super) rows: Vec<Row>,
     by_key: FxHashMap<NodeKey, RowId>,
     /// For each cell its row and what of it is in the rows.
     taken: Vec<(RowId, Sums)>,
@@ -70,6 +78,10 @@ pub struct Rows {
     unfinished: Cells,
     /// Rows that `unfinished` has part in.
     touched: Vec<RowId>,
+    /// Likewise what the GPU did.
+    pub(super) worked: Vec<RowId>,
+    /// Durations of kernels, copies, sets and graphs; and of unified memory, ns.
+    pub(super) work_ns: (u64, u64),
     outermost_ns: u64,
     unfinished_ns: u64,
     /// Grows when rows come, go or begin to show something.
@@ -91,6 +103,8 @@ impl Rows {
             generation: 0,
             unfinished: Cells::default(),
             touched: Vec::new(),
+            worked: Vec::new(),
+            work_ns: (0, 0),
             outermost_ns: 0,
             unfinished_ns: 0,
             shape: 0,
@@ -217,7 +231,7 @@ impl Rows {
         }
     }
 
-    fn below(&mut self, parent: RowId, what: What, directory: &dyn Directory) -> RowId {
+    pub(super) fn below(&mut self, parent: RowId, what: What, directory: &dyn Directory) -> RowId {
         let Some(above) = self.rows.get(parent as usize) else { return TOP };
         let key = above.key.below(what, directory);
         if let Some(&known) = self.by_key.get(&key) {
@@ -329,14 +343,25 @@ impl Row {
             children: Vec::new(),
             ended: Sums::default(),
             unfinished: Sums::default(),
+            on_gpu: OnGpu::default(),
+            work_cells: Vec::new(),
             cells: Vec::new(),
             unfinished_cells: Vec::new(),
         }
     }
 
-    /// Counts and times, unfinished calls included.
+    /// What the GPU did here or below.
+    #[must_use]
+    pub fn on_gpu(&self) -> &OnGpu {
+        &self.on_gpu
+    }
+
+    /// Counts and times: of calls, unfinished ones included; of a row of what the GPU did those of that.
     #[must_use]
     pub fn sums(&self) -> Sums {
+        if self.what.is_gpu() {
+            return self.on_gpu.sums;
+        }
         let mut sums = self.ended;
         sums.add(&self.unfinished);
         sums
@@ -345,6 +370,6 @@ impl Row {
     /// Whether it has anything to show.
     #[must_use]
     pub fn any(&self) -> bool {
-        self.ended.any() || self.unfinished.any()
+        self.ended.any() || self.unfinished.any() || self.on_gpu.records > 0
     }
 }

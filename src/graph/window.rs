@@ -10,6 +10,7 @@ use std::sync::Arc;
 use super::cells::Cells;
 use super::identity::{NodeKey, What};
 use super::rows::{RowId, Rows, TOP};
+use super::work::Work;
 
 /// A column of the calls screen. Total and self are sums of nanoseconds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -108,11 +109,11 @@ impl Windows {
         Self { rows, folds: Arc::default(), shape: None, visible: Vec::new(), sorted: Vec::new() }
     }
 
-    /// The window asked for. `cells` are those of the last refresh.
-    pub fn window(&mut self, request: &WindowRequest, cells: &Cells, labels: &dyn Labels) -> Window {
+    /// The window asked for. `cells` and `work` are those of the last refresh.
+    pub fn window(&mut self, request: &WindowRequest, (cells, work): (&Cells, &Work), labels: &dyn Labels) -> Window {
         self.count_visible(&request.folds);
         let total = self.visible(TOP).saturating_sub(1) as usize;
-        let order = Order { sort: request.sort, cells, labels };
+        let order = Order { sort: request.sort, cells, work, labels };
         let cursor = request.cursor.and_then(|key| self.rows.find(key)).and_then(|row| self.number(row, &order));
         let mut first = request.first;
         if let Some(cursor) = cursor {
@@ -249,6 +250,7 @@ impl Windows {
 struct Order<'a> {
     sort: (Column, bool),
     cells: &'a Cells,
+    work: &'a Work,
     labels: &'a dyn Labels,
 }
 
@@ -288,8 +290,16 @@ impl Order<'_> {
             Column::Min => sums.extremes().map_or(0, |(min, _)| min),
             Column::Average => sums.average().unwrap_or(0),
             Column::Max => sums.max_ns,
-            Column::P50 => rows.stats(id, self.cells).quantile(50).unwrap_or(0),
-            Column::P99 => rows.stats(id, self.cells).quantile(99).unwrap_or(0),
+            Column::P50 => self.quantile(50, id, rows),
+            Column::P99 => self.quantile(99, id, rows),
         }
+    }
+
+    fn quantile(&self, percent: u8, id: RowId, rows: &Rows) -> u64 {
+        let stats = match rows.get(id) {
+            Some(row) if row.what.is_gpu() => rows.work_stats(id, self.work),
+            _ => rows.stats(id, self.cells),
+        };
+        stats.quantile(percent).unwrap_or(0)
     }
 }

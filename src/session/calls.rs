@@ -1,11 +1,17 @@
 //! Rows of the calls screen.
 
 use super::labels::{Namer, kind};
-use super::view::{CallRow, CallsRequest, CallsRows};
-use crate::graph::{Cells, Labels, QUANTILE_ERROR_PCT, RowId, Sums, TOP, WindowRequest, Windows};
+use super::view::{CallRow, CallsRequest, CallsRows, GpuPart};
+use crate::graph::{Cells, Labels, QUANTILE_ERROR_PCT, Row, RowId, Sums, TOP, What, WindowRequest, Windows, Work};
+use umtui_wire::activity::{UNIFIED_BETWEEN_DEVICES, UNIFIED_TO_DEVICE, UNIFIED_TO_HOST};
 
-/// The rows asked for. `windows` has been refreshed with `cells`.
-pub(super) fn rows(windows: &mut Windows, cells: &Cells, namer: &Namer<'_>, request: &CallsRequest) -> CallsRows {
+/// The rows asked for. `windows` has been refreshed with these cells.
+pub(super) fn rows(
+    windows: &mut Windows,
+    cells: (&Cells, &Work),
+    namer: &Namer<'_>,
+    request: &CallsRequest,
+) -> CallsRows {
     let wanted = WindowRequest {
         sort: request.sort,
         folds: request.folds.clone(),
@@ -24,9 +30,20 @@ pub(super) fn rows(windows: &mut Windows, cells: &Cells, namer: &Namer<'_>, requ
     }
 }
 
-fn one(windows: &Windows, cells: &Cells, namer: &Namer<'_>, id: RowId, open: Option<bool>) -> Option<CallRow> {
+fn one(
+    windows: &Windows,
+    (cells, work): (&Cells, &Work),
+    namer: &Namer<'_>,
+    id: RowId,
+    open: Option<bool>,
+) -> Option<CallRow> {
     let row = windows.rows.get(id)?;
-    let stats = windows.rows.stats(id, cells);
+    let stats = if row.what.is_gpu() { windows.rows.work_stats(id, work) } else { windows.rows.stats(id, cells) };
+    let whole = match row.what {
+        What::Unified(..) => windows.rows.work_ns().1,
+        what if what.is_gpu() => windows.rows.work_ns().0,
+        _ => windows.rows.outermost_ns(),
+    };
     let Sums { count, failed, running, total_ns, self_ns, .. } = stats.sums;
     let extremes = stats.sums.extremes();
     let key = |id: RowId| windows.rows.get(id).map(|row| row.key);
@@ -47,8 +64,28 @@ fn one(windows: &Windows, cells: &Cells, namer: &Namer<'_>, id: RowId, open: Opt
         max_ns: extremes.map(|extremes| extremes.1),
         p50_ns: stats.quantile(50),
         p99_ns: stats.quantile(99),
-        share: thousandths(total_ns, windows.rows.outermost_ns()),
+        share: thousandths(total_ns, whole),
+        gpu: on_gpu(row),
     })
+}
+
+fn on_gpu(row: &Row) -> GpuPart {
+    let gpu = row.on_gpu();
+    let amount = Some(gpu.amount);
+    let moves = [UNIFIED_TO_DEVICE, UNIFIED_TO_HOST, UNIFIED_BETWEEN_DEVICES];
+    match row.what {
+        What::Copy(..) | What::Set => GpuPart { bytes: amount, ..GpuPart::default() },
+        What::Unified(counter, _) if moves.contains(&counter) => GpuPart { bytes: amount, ..GpuPart::default() },
+        what if what.is_gpu() => GpuPart::default(),
+        _ => {
+            let any = gpu.sums.count > 0;
+            GpuPart {
+                pieces: any.then_some(gpu.sums.count),
+                work_ns: any.then_some(gpu.sums.total_ns),
+                bytes: amount.filter(|&bytes| bytes > 0),
+            }
+        }
+    }
 }
 
 /// `part` as a share of `whole`, thousandths, rounded, at most 1000.

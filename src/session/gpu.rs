@@ -1,6 +1,7 @@
 //! What the GPU did, for the overview.
 
 use super::calls::thousandths;
+use super::labels::cause;
 use super::model::Model;
 use super::overview::Steps;
 use super::safe::safe;
@@ -91,16 +92,4 @@ impl Model {
 
 fn processes(trace: &Trace) -> impl Iterator<Item = ProcessId> {
     (0..u16::MAX).map(ProcessId).take(trace.processes.len())
-}
-
-/// `CUpti_ActivityUnifiedMemoryMigrationCause` in a word: what made pages move.
-const fn cause(flags: u8) -> &'static str {
-    match flags {
-        1 => "asked",
-        2 => "fault",
-        3 => "ahead",
-        4 => "evicted",
-        5 => "counters",
-        _ => "unknown",
-    }
 }

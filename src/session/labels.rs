@@ -1,11 +1,12 @@
 //! What things are called on the screens.
 
-use std::cell::RefCell;
+use std::cell::{OnceCell, RefCell};
 
 use super::safe::safe;
 use crate::graph::{Labels, NodeKind, What};
-use crate::symbols::Symbols;
+use crate::symbols::{Symbols, demangled};
 use crate::trace::{Layer, NO_DEVICE, NameId, Process, ProcessId, SiteId, StreamId, StreamKind, Trace, TrackId};
+use umtui_wire::activity as wire;
 
 /// Names of the things of a trace, safe for the terminal.
 pub(super) struct Namer<'a> {
@@ -13,6 +14,8 @@ pub(super) struct Namer<'a> {
     pub symbols: RefCell<&'a mut Symbols>,
     /// Threads stand alone, not under their process.
     pub threads_alone: bool,
+    /// Whether streams are of several devices, once that has been looked for.
+    several_devices: OnceCell<bool>,
 }
 
 impl Labels for Namer<'_> {
@@ -24,10 +27,17 @@ impl Labels for Namer<'_> {
                 format!("{} of {}", thread(self.trace, id), owner.unwrap_or_default())
             }
             What::Thread(id) => thread(self.trace, id),
-            What::Stream(id) => stream(self.trace, id),
+            What::Stream(id) => self.stream(id),
             What::Device(host, ordinal) => device(self.trace, host, ordinal),
             What::Site(id) => self.site(id),
             What::Call(id) => safe(self.trace.api_name(id)).into_owned(),
+            What::Ids(_, wire::NONE, wire::NONE) => "further streams".to_owned(),
+            What::Ids(_, context, stream) => format!("stream #{stream} of context #{context}"),
+            What::Kernel(name) => kernel(self.trace, name),
+            What::Copy(kind, pageable) => copy(kind, pageable),
+            What::Set => "memory set".to_owned(),
+            What::Graph => "whole graphs".to_owned(),
+            What::Unified(counter, flags) => unified(counter, flags),
         }
     }
 
@@ -36,10 +46,39 @@ impl Labels for Namer<'_> {
     }
 }
 
-impl Namer<'_> {
+impl<'a> Namer<'a> {
+    /// Names of a trace.
+    pub(super) fn new(trace: &'a Trace, symbols: &'a mut Symbols) -> Self {
+        Self { trace, symbols: RefCell::new(symbols), threads_alone: false, several_devices: OnceCell::new() }
+    }
+
     /// A call site.
     pub(super) fn site(&self, id: SiteId) -> String {
         safe(&self.symbols.borrow_mut().label(self.trace, id)).into_owned()
+    }
+
+    /// A stream; its device is only told where there are several.
+    pub(super) fn stream(&self, id: StreamId) -> String {
+        let trace = self.trace;
+        let Some(stream) = trace.streams.get(id) else {
+            return if id == StreamId::OTHER { "other streams" } else { "no stream" }.to_owned();
+        };
+        let mut name = match stream.kind {
+            StreamKind::Default => "default stream".to_owned(),
+            StreamKind::PerThread => {
+                format!("default stream of {}", stream.track.map_or_else(|| "?".to_owned(), |id| thread(trace, id)))
+            }
+            StreamKind::Created => format!("stream {:#x}", stream.handle),
+        };
+        if stream.generation > 0 {
+            name = format!("{name} again {}", stream.generation);
+        }
+        let several =
+            || trace.streams.all().iter().any(|other| other.device != NO_DEVICE && other.device != stream.device);
+        if stream.device == NO_DEVICE || !*self.several_devices.get_or_init(several) {
+            return name;
+        }
+        format!("{name}, device {}", stream.device)
     }
 }
 
@@ -48,13 +87,99 @@ pub(super) fn kind(trace: &Trace, what: What) -> NodeKind {
     match what {
         What::Process(_) => NodeKind::Process,
         What::Thread(_) => NodeKind::Thread,
-        What::Stream(_) => NodeKind::Stream,
+        What::Stream(_) | What::Ids(..) => NodeKind::Stream,
         What::Device(..) => NodeKind::Device,
         What::Site(_) => NodeKind::Site,
         What::Call(id) => match trace.api(id).map(|api| api.layer) {
             Some(Layer::Driver) => NodeKind::Driver,
             _ => NodeKind::Runtime,
         },
+        What::Kernel(_) => NodeKind::Kernel,
+        What::Copy(..) => NodeKind::Copy,
+        What::Set => NodeKind::Set,
+        What::Graph => NodeKind::Graph,
+        What::Unified(wire::UNIFIED_TO_DEVICE | wire::UNIFIED_TO_HOST | wire::UNIFIED_BETWEEN_DEVICES, _) => {
+            NodeKind::Migration
+        }
+        What::Unified(..) => NodeKind::Fault,
+    }
+}
+
+/// A kernel, as its author wrote it.
+pub(super) fn kernel(trace: &Trace, name: NameId) -> String {
+    match trace.names.get(name) {
+        "" => "kernel without a name".to_owned(),
+        name => safe(&demangled(name)).into_owned(),
+    }
+}
+
+/// `copy host > device, pageable`.
+pub(super) fn copy(kind: u8, pageable: bool) -> String {
+    // `CUpti_ActivityMemcpyKind`.
+    let kind = match kind {
+        1 => "host > device",
+        2 => "device > host",
+        3 => "host > array",
+        4 => "array > host",
+        5 => "array > array",
+        6 => "array > device",
+        7 => "device > array",
+        8 => "within device",
+        9 => "within host",
+        10 => "device > device",
+        _ => "of unknown kind",
+    };
+    format!("copy {kind}{}", if pageable { ", pageable" } else { "" })
+}
+
+/// `pages host > device, fault`.
+pub(super) fn unified(counter: u16, flags: u8) -> String {
+    let with = |text: &str, why: &str| if why.is_empty() { text.to_owned() } else { format!("{text}, {why}") };
+    match counter {
+        wire::UNIFIED_TO_DEVICE => with("pages host > device", cause(flags)),
+        wire::UNIFIED_TO_HOST => with("pages device > host", cause(flags)),
+        wire::UNIFIED_BETWEEN_DEVICES => with("pages device > device", cause(flags)),
+        wire::UNIFIED_CPU_FAULT => with("CPU page faults", access(flags)),
+        wire::UNIFIED_GPU_FAULT => with("GPU page faults", access(flags)),
+        wire::UNIFIED_THRASHING => "pages wanted at several places".to_owned(),
+        wire::UNIFIED_THROTTLING => "processor held back for pages".to_owned(),
+        wire::UNIFIED_REMOTE_MAP => with("pages mapped from afar", mapped(flags)),
+        other => format!("unified memory, kind {other}"),
+    }
+}
+
+/// `CUpti_ActivityUnifiedMemoryMigrationCause` in a word: what made pages move.
+pub(super) const fn cause(flags: u8) -> &'static str {
+    match flags {
+        1 => "asked",
+        2 => "fault",
+        3 => "ahead",
+        4 => "evicted",
+        5 => "counters",
+        _ => "unknown",
+    }
+}
+
+/// `CUpti_ActivityUnifiedMemoryAccessType`; empty if it is not known.
+const fn access(flags: u8) -> &'static str {
+    match flags {
+        1 => "read",
+        2 => "write",
+        3 => "atomic",
+        4 => "prefetch",
+        _ => "",
+    }
+}
+
+/// `CUpti_ActivityUnifiedMemoryRemoteMapCause`; empty if it is not known.
+const fn mapped(flags: u8) -> &'static str {
+    match flags {
+        1 => "coherence",
+        2 => "thrashing",
+        3 => "policy",
+        4 => "no memory left",
+        5 => "evicted",
+        _ => "",
     }
 }
 
@@ -91,23 +216,6 @@ pub(super) fn thread(trace: &Trace, id: TrackId) -> String {
         "" => format!("thread {}", track.thread),
         name => format!("{} {}", safe(name), track.thread),
     }
-}
-
-fn stream(trace: &Trace, id: StreamId) -> String {
-    let Some(stream) = trace.streams.get(id) else {
-        return if id == StreamId::OTHER { "other streams" } else { "no stream" }.to_owned();
-    };
-    let mut name = match stream.kind {
-        StreamKind::Default => "default stream".to_owned(),
-        StreamKind::PerThread => {
-            format!("default stream of {}", stream.track.map_or_else(|| "?".to_owned(), |id| thread(trace, id)))
-        }
-        StreamKind::Created => format!("stream {:#x}", stream.handle),
-    };
-    if stream.generation > 0 {
-        name = format!("{name} again {}", stream.generation);
-    }
-    if stream.device == NO_DEVICE { name } else { format!("{name}, device {}", stream.device) }
 }
 
 fn device(trace: &Trace, host: NameId, ordinal: u8) -> String {

@@ -1,6 +1,5 @@
 //! What has been read and what is derived from it; makes rows of both.
 
-use std::cell::RefCell;
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -58,6 +57,10 @@ impl Model {
             let unfinished = self.unfinished();
             let view = self.views.get_mut(at)?;
             view.windows.rows.refresh(self.tree.cells(), unfinished, &self.trace);
+            if matches!(grouping, Grouping::Stream | Grouping::Device) {
+                let (work, trace) = (&self.gpu.work, &self.trace);
+                view.windows.rows.refresh_work(work, &work.places(trace), |text| trace.activities.name(text), trace);
+            }
             view.epoch = epoch;
         }
         self.views.get_mut(at).map(|view| &mut view.windows)
@@ -74,20 +77,18 @@ impl Model {
         if self.view(request.grouping).is_none() {
             return CallsRows::default();
         }
-        let namer = Namer {
-            trace: &self.trace,
-            symbols: RefCell::new(&mut self.symbols),
-            threads_alone: request.grouping == Grouping::Inverted,
-        };
+        let mut namer = Namer::new(&self.trace, &mut self.symbols);
+        namer.threads_alone = request.grouping == Grouping::Inverted;
         let view = self.views.iter_mut().find(|view| view.windows.rows.grouping() == request.grouping);
-        view.map(|view| calls::rows(&mut view.windows, self.tree.cells(), &namer, request)).unwrap_or_default()
+        let cells = (self.tree.cells(), &self.gpu.work);
+        view.map(|view| calls::rows(&mut view.windows, cells, &namer, request)).unwrap_or_default()
     }
 
     /// Rows of the events screen, and whether all events have been looked at by `until`.
     pub(super) fn events(&mut self, request: EventsRequest, until: Instant) -> (EventsRows, bool) {
         let Some((grouping, key)) = request.node else {
             let open = open_calls(&self.trace, &self.tree);
-            let namer = Namer { trace: &self.trace, symbols: RefCell::new(&mut self.symbols), threads_alone: false };
+            let namer = Namer::new(&self.trace, &mut self.symbols);
             let order = Order { trace: &self.trace, selection: &mut All, open: &open };
             return (events::rows(order, &self.files, &namer, request), true);
         };
@@ -102,7 +103,7 @@ impl Model {
         };
         let complete = matches.update(&self.trace, &self.tree, rows, row, until);
         let open = matches.open().to_vec();
-        let namer = Namer { trace: &self.trace, symbols: RefCell::new(&mut self.symbols), threads_alone: false };
+        let namer = Namer::new(&self.trace, &mut self.symbols);
         let mut filtered = Filtered { matches, tree: &self.tree };
         let order = Order { trace: &self.trace, selection: &mut filtered, open: &open };
         (events::rows(order, &self.files, &namer, request), complete)

@@ -154,8 +154,22 @@ pub struct CallRow {
     pub p50_ns: Option<u64>,
     /// 99th percentile, ns, within the histogram's error.
     pub p99_ns: Option<u64>,
-    /// Total as a share of all calls' total, thousandths.
+    /// Total as a share of all calls' total, thousandths; of what the GPU did, of all its work's, or of all that unified
+    /// memory did.
     pub share: u16,
+    /// What the GPU did: at this row if it stands for such, else below it.
+    pub gpu: GpuPart,
+}
+
+/// What the GPU and the driver did at or below a row of the calls screen. `None` where there is nothing of the kind.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub struct GpuPart {
+    /// Kernels, copies, sets and graphs below: how many.
+    pub pieces: Option<u64>,
+    /// Sum of their durations, ns.
+    pub work_ns: Option<u64>,
+    /// Bytes: of a row of copies, sets or migrations all of them, else those of migrations below.
+    pub bytes: Option<u64>,
 }
 
 /// Rows of the calls screen.

@@ -276,12 +276,66 @@ struct Node {
     own: u64,
     count: u64,
     failed: u64,
+    gpu: GpuPart,
     children: Vec<Node>,
 }
 
 fn node(label: &'static str, kind: NodeKind, times: (u64, u64), count: u64, children: Vec<Node>) -> Node {
     let failed = u64::from(kind < NodeKind::Stream) * 2 * u64::from(times.0 > 90_000);
-    Node { label, kind, total: times.0 * 1_000_000, own: times.1 * 1_000_000, count, failed, children }
+    let (total, own) = (times.0 * 1_000_000, times.1 * 1_000_000);
+    Node { label, kind, total, own, count, failed, gpu: GpuPart::default(), children }
+}
+
+/// Two streams and what the GPU did in them.
+fn streams() -> Vec<Node> {
+    use NodeKind::{Copy, Kernel, Process, Runtime, Site, Stream};
+    let bytes = |bytes| GpuPart { bytes: Some(bytes), ..GpuPart::default() };
+    let below = |pieces, work_ns| GpuPart { pieces: Some(pieces), work_ns: Some(work_ns), bytes: None };
+    let kernel = "void solver::step<float>(float*, unsigned long)";
+    let copy = node("copy host > device, pageable", Copy, (1_100, 1_100), 1_000, vec![]);
+    let site = vec![
+        node("cudaDeviceSynchronize", Runtime, (62_300, 62_300), 10_000, vec![]),
+        node("cudaLaunchKernel", Runtime, (20_100, 20_100), 10_000, vec![]),
+    ];
+    let used = vec![
+        node("solver.cu:131 step()", Site, (82_400, 0), 20_000, site),
+        node(kernel, Kernel, (48_000, 48_000), 9_000, vec![]),
+        node("reduce(float const*, float*, int)", Kernel, (11_100, 11_100), 1_000, vec![]),
+        Node { gpu: bytes(1_342_177_280), ..copy },
+    ];
+    let other = vec![node("reduce(float const*, float*, int)", Kernel, (9, 9), 17, vec![])];
+    let first = node("stream 0x55d0c8a1, device 0", Stream, (82_400, 0), 20_000, used);
+    let second = node("stream #9 of context #1", Stream, (0, 0), 0, other);
+    let streams = vec![
+        Node { gpu: below(11_000, 60_200_000_000), failed: 0, ..first },
+        Node { gpu: below(17, 9_000_000), ..second },
+    ];
+    let root = node("4121 python", Process, (82_400, 0), 20_000, streams);
+    vec![Node { gpu: below(11_017, 60_209_000_000), ..root }]
+}
+
+/// A device and what unified memory did there.
+fn devices() -> Vec<Node> {
+    use NodeKind::{Device, Fault, Kernel, Migration, Runtime, Site};
+    let moved = |label, total, count, bytes| Node {
+        gpu: GpuPart { bytes: Some(bytes), ..GpuPart::default() },
+        ..node(label, Migration, (total, total), count, vec![])
+    };
+    let below = vec![
+        node(
+            "solver.cu:131 step()",
+            Site,
+            (62_300, 0),
+            10_000,
+            vec![node("cudaDeviceSynchronize", Runtime, (62_300, 62_300), 10_000, vec![])],
+        ),
+        node("void solver::step<float>(float*, unsigned long)", Kernel, (48_000, 48_000), 9_000, vec![]),
+        moved("pages host > device, fault", 610, 4_096, 671_088_640),
+        moved("pages device > host, evicted", 12, 12, 12_582_912),
+        node("CPU page faults, read", Fault, (0, 0), 16_384, vec![]),
+    ];
+    let gpu = GpuPart { pieces: Some(9_000), work_ns: Some(48_000_000_000), bytes: Some(683_671_552) };
+    vec![Node { gpu, ..node("device 0", Device, (62_300, 0), 10_000, below) }]
 }
 
 fn tree() -> Vec<Node> {
@@ -362,6 +416,7 @@ impl Walk<'_> {
                 path.pop();
                 key
             });
+            let mean = node.total.checked_div(node.count).filter(|&ns| ns > 0);
             self.out.push(CallRow {
                 key,
                 depth,
@@ -375,10 +430,11 @@ impl Walk<'_> {
                 running: 0,
                 total_ns: node.total,
                 self_ns: node.own,
-                min_ns: Some(node.total / node.count / 2),
-                max_ns: Some(node.total / node.count * 5),
-                p50_ns: Some(node.total / node.count),
-                p99_ns: Some(node.total / node.count * 2),
+                min_ns: mean.map(|ns| ns / 2),
+                max_ns: mean.map(|ns| ns * 5),
+                p50_ns: mean,
+                p99_ns: mean.map(|ns| ns * 2),
+                gpu: node.gpu,
                 share: (node.total / 98_281_000) as u16,
             });
             if open {
@@ -400,7 +456,11 @@ fn functions(nodes: Vec<Node>, out: &mut Vec<Node>) {
 }
 
 fn calls(request: &CallsRequest, turned: bool) -> CallsRows {
-    let mut roots = tree();
+    let mut roots = match request.grouping {
+        Grouping::Stream => streams(),
+        Grouping::Device => devices(),
+        _ => tree(),
+    };
     if matches!(request.grouping, Grouping::Flat | Grouping::Inverted) {
         let mut flat = Vec::new();
         functions(roots, &mut flat);

@@ -42,6 +42,16 @@ fn calls() {
 }
 
 #[test]
+fn calls_by_stream_with_what_the_gpu_did() {
+    at_each_size("calls_stream", ScreenId::Calls, "t z z j j j j j j j");
+}
+
+#[test]
+fn calls_by_device_with_what_moved() {
+    at_each_size("calls_device", ScreenId::Calls, "t t G k k");
+}
+
+#[test]
 fn calls_as_shares_sorted_by_self() {
     at_each_size("calls_shares", ScreenId::Calls, "j % s");
 }

@@ -2,6 +2,7 @@
 
 pub(crate) mod twin;
 mod windows;
+mod work;
 
 use super::*;
 use crate::trace::{ApiId, Call, CallFlags, NameId, OpenCall, ProcessId, SiteId, StreamId, TrackId};
@@ -25,6 +26,11 @@ impl Directory for Fake {
             What::Device(host, id) => u64::from(host.0) << 8 | u64::from(id),
             What::Site(id) => u64::from(id.0),
             What::Call(id) => u64::from(id.0),
+            What::Ids(id, context, stream) => u64::from(id.0) << 48 | u64::from(context) << 24 | u64::from(stream),
+            What::Kernel(name) => u64::from(name.0),
+            What::Copy(kind, pageable) => u64::from(kind) << 1 | u64::from(pageable),
+            What::Set | What::Graph => 0,
+            What::Unified(counter, flags) => u64::from(counter) << 8 | u64::from(flags),
         }
     }
 }

@@ -65,7 +65,7 @@ proptest! {
         // Windows between the batches leave their traces in what is kept.
         feed(&mut tree, &program, &turns, |tree, done| {
             windows.rows.refresh(tree.cells(), unfinished(tree, &program.cut(done)), &Fake);
-            windows.window(&request, tree.cells(), &Letters);
+            windows.window(&request, (tree.cells(), &Work::default()), &Letters);
         });
         windows.rows.refresh(tree.cells(), unfinished(&tree, &program), &Fake);
         let keys: Vec<NodeKey> = (1..).map_while(|id| windows.rows.get(id)).map(|row| row.key).collect();
@@ -73,7 +73,7 @@ proptest! {
         request.folds = Arc::new(folds.clone());
         request.cursor = cursor.and_then(|at| keys.get(at).copied());
 
-        let window = windows.window(&request, tree.cells(), &Letters);
+        let window = windows.window(&request, (tree.cells(), &Work::default()), &Letters);
 
         let rows = &windows.rows;
         let value = |id: RowId| {

@@ -27,6 +27,7 @@ pub enum Role {
     Runtime,
     Driver,
     Site,
+    Gpu,
     Badge,
     BadgeHeld,
 }
@@ -63,6 +64,7 @@ impl Theme {
             Role::Runtime => plain,
             Role::Driver => self.tint(plain, Hue::Cyan),
             Role::Site => self.tint(plain, Hue::Magenta),
+            Role::Gpu => self.tint(plain, Hue::Green),
         }
     }
 
@@ -108,7 +110,7 @@ impl Hue {
 mod tests {
     use super::*;
 
-    const ROLES: [Role; 14] = [
+    const ROLES: [Role; 15] = [
         Role::Plain,
         Role::Dim,
         Role::Strong,
@@ -121,6 +123,7 @@ mod tests {
         Role::Runtime,
         Role::Driver,
         Role::Site,
+        Role::Gpu,
         Role::Badge,
         Role::BadgeHeld,
     ];

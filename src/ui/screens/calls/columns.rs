@@ -121,10 +121,18 @@ fn average(row: &CallRow) -> Option<u64> {
     row.total_ns.checked_div(row.count.saturating_sub(row.running))
 }
 
+/// Whether it has calls or records none of which took time.
+fn has_no_times(row: &CallRow) -> bool {
+    row.count + row.running == 0 || (row.kind.is_gpu() && row.max_ns.is_none())
+}
+
 /// What stands in a column.
 pub fn value(column: Column, row: &CallRow, numbers: Numbers) -> String {
     match (column, numbers) {
         (Column::Name, _) => row.label.clone(),
+        // A row that only has something below it, or moments: nothing was measured.
+        (Column::Total | Column::SelfTime | Column::Share, _) if has_no_times(row) => String::new(),
+        (Column::Count, _) if row.count + row.running == 0 => String::new(),
         (Column::Total, Numbers::Times) => format::duration(row.total_ns),
         (Column::SelfTime, Numbers::Times) => format::duration(row.self_ns),
         (Column::Total, Numbers::Shares) | (Column::Share, _) => format::share(u64::from(row.share)),

@@ -13,10 +13,13 @@ use super::columns::{self, Numbers};
 use super::layout;
 use super::state::State;
 use crate::session::view::{CallRow, Column, Grouping, NodeKind};
-use crate::ui::text::format;
+use crate::ui::text::{format, truncate};
 use crate::ui::theme::Role;
 use crate::ui::widgets::paint::Paint;
 use crate::ui::widgets::{fields, split};
+
+/// Before the name of what the GPU did.
+const GPU_MARK: &str = "* ";
 
 /// Draws the screen.
 pub fn draw(state: &State, paint: &mut Paint<'_>, area: Rect) {
@@ -98,12 +101,34 @@ fn call(paint: &mut Paint<'_>, line: Rect, row: &CallRow, shown: &[Column], numb
     let marker = match row.open {
         Some(true) => "v ",
         Some(false) => "> ",
+        None if row.kind.is_gpu() => GPU_MARK,
         None => "  ",
     };
     // However deep the row, half of the cells are left to its name.
     let indent = row.depth.saturating_mul(2).min((x - line.x) / 2);
     let at = paint.text(line.x + indent, line.y, x.saturating_sub(line.x + indent), marker, Role::Dim);
-    paint.name(at, line.y, x.saturating_sub(at), &row.label, role_of(row.kind));
+    let room = x.saturating_sub(at);
+    let note = note(row);
+    let cells = u16::try_from(note.len()).unwrap_or(u16::MAX);
+    let fits = truncate::width(&row.label) + note.len() <= usize::from(room);
+    let end = paint.name(at, line.y, room, &row.label, role_of(row.kind));
+    if fits {
+        paint.text(end, line.y, cells, &note, if row.kind.is_gpu() { Role::Dim } else { Role::Gpu });
+    }
+}
+
+/// What stands behind a name where there is room: bytes, or what the GPU did below.
+fn note(row: &CallRow) -> String {
+    let work = row.gpu.work_ns.map(|ns| format!("GPU {}", format::duration(ns)));
+    let bytes = row.gpu.bytes.map(|bytes| match row.kind.is_gpu() {
+        true => format::bytes(bytes),
+        false => format!("moved {}", format::bytes(bytes)),
+    });
+    match (work, bytes) {
+        (Some(work), Some(bytes)) => format!("  {work}, {bytes}"),
+        (Some(text), None) | (None, Some(text)) => format!("  {text}"),
+        (None, None) => String::new(),
+    }
 }
 
 fn role_of(kind: NodeKind) -> Role {
@@ -112,6 +137,8 @@ fn role_of(kind: NodeKind) -> Role {
         NodeKind::Site => Role::Site,
         NodeKind::Runtime => Role::Runtime,
         NodeKind::Driver => Role::Driver,
+        kind if kind.is_gpu() => Role::Gpu,
+        _ => Role::Plain,
     }
 }
 
@@ -127,9 +154,16 @@ fn details_below(paint: &mut Paint<'_>, area: Rect, row: &CallRow, error: u8) {
     );
     let cells = u16::try_from(numbers.len()).unwrap_or(u16::MAX);
     let label =
-        paint.name(area.x, area.y, area.width.saturating_sub(cells).max(area.width / 4), &row.label, Role::Strong);
+        paint.name(area.x, area.y, area.width.saturating_sub(cells).max(area.width / 5), &row.label, Role::Strong);
     paint.text(label, area.y, area.right() - label, &numbers, Role::Plain);
-    let mut more = format!("{} of all time", format::share(u64::from(row.share)));
+    let mut more = format!("{} of {}", format::share(u64::from(row.share)), whole(row.kind));
+    if columns::value(Column::Share, row, Numbers::Times).is_empty() {
+        more.clear();
+    }
+    for (name, value) in gpu_facts(row) {
+        let gap = if more.is_empty() { "" } else { "   " };
+        more.push_str(&format!("{gap}{name} {value}"));
+    }
     if row.failed > 0 {
         more.push_str(&format!("   {} failed", format::count(row.failed)));
     }
@@ -146,17 +180,23 @@ fn details_below(paint: &mut Paint<'_>, area: Rect, row: &CallRow, error: u8) {
 fn facts(row: &CallRow, error: u8) -> Vec<(String, String)> {
     let value = |column| columns::value(column, row, Numbers::Times);
     let share = |column| columns::value(column, row, Numbers::Shares);
-    let mut facts = vec![
-        ("name".to_owned(), row.label.clone()),
-        ("kind".to_owned(), kind_name(row.kind).to_owned()),
-        ("calls".to_owned(), format::grouped(row.count)),
-        ("failed".to_owned(), format::grouped(row.failed)),
-        ("running now".to_owned(), format::grouped(row.running)),
-        (String::new(), String::new()),
-        ("total".to_owned(), format!("{}   {}", value(Column::Total), share(Column::Total))),
-        ("self".to_owned(), format!("{}   {}", value(Column::SelfTime), share(Column::SelfTime))),
-        (String::new(), String::new()),
-    ];
+    let mut facts = vec![("name".to_owned(), row.label.clone()), ("kind".to_owned(), kind_name(row.kind).to_owned())];
+    let mut fact = |name: &str, value: String| facts.push((name.to_owned(), value));
+    if row.kind.is_gpu() {
+        fact(if row.kind == NodeKind::Kernel { "launches" } else { "count" }, format::grouped(row.count));
+        gpu_facts(row).into_iter().for_each(|(name, value)| fact(name, value));
+        fact("", String::new());
+        fact("total", format!("{}   {} of {}", value(Column::Total), share(Column::Total), whole(row.kind)));
+    } else {
+        fact("calls", format::grouped(row.count));
+        fact("failed", format::grouped(row.failed));
+        fact("running now", format::grouped(row.running));
+        gpu_facts(row).into_iter().for_each(|(name, value)| fact(name, value));
+        fact("", String::new());
+        fact("total", format!("{}   {}", value(Column::Total), share(Column::Total)));
+        fact("self", format!("{}   {}", value(Column::SelfTime), share(Column::SelfTime)));
+    }
+    fact("", String::new());
     for column in [Column::Min, Column::Average, Column::P50, Column::P99, Column::Max] {
         facts.push((columns::title(column).to_owned(), value(column)));
     }
@@ -164,6 +204,25 @@ fn facts(row: &CallRow, error: u8) -> Vec<(String, String)> {
         facts.push((String::new(), format!("p50 and p99 within {error} %")));
     }
     facts
+}
+
+/// What shares are shares of.
+fn whole(kind: NodeKind) -> &'static str {
+    match kind {
+        NodeKind::Migration | NodeKind::Fault => "unified memory's time",
+        kind if kind.is_gpu() => "the GPU's work",
+        _ => "all time",
+    }
+}
+
+/// What the GPU did at or below a row, in names and values.
+fn gpu_facts(row: &CallRow) -> Vec<(&'static str, String)> {
+    let work = row.gpu.work_ns.zip(row.gpu.pieces);
+    let work =
+        work.map(|(ns, pieces)| ("GPU", format!("{} in {} pieces", format::duration(ns), format::count(pieces))));
+    let name = if row.kind.is_gpu() { "bytes" } else { "moved" };
+    let bytes = row.gpu.bytes.map(|bytes| (name, format::bytes(bytes)));
+    work.into_iter().chain(bytes).collect()
 }
 
 fn kind_name(kind: NodeKind) -> &'static str {
@@ -175,5 +234,11 @@ fn kind_name(kind: NodeKind) -> &'static str {
         NodeKind::Site => "call site",
         NodeKind::Runtime => "runtime call",
         NodeKind::Driver => "driver call",
+        NodeKind::Kernel => "kernel",
+        NodeKind::Copy => "copy",
+        NodeKind::Set => "memory set",
+        NodeKind::Graph => "graphs that ran as a whole",
+        NodeKind::Migration => "migration of pages",
+        NodeKind::Fault => "unified memory",
     }
 }

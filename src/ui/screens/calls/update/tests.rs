@@ -25,6 +25,7 @@ fn row(key: u64, depth: u16, parent: Option<u64>, open: Option<bool>) -> CallRow
         p50_ns: None,
         p99_ns: None,
         share: 0,
+        gpu: Default::default(),
     }
 }
 
