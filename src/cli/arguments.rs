@@ -41,6 +41,9 @@ pub enum Command {
     Demo(Demo),
     /// Say what can be seen on this machine, and why something cannot
     Doctor(Doctor),
+    /// What `umtui doctor` records: the driver used a little
+    #[command(hide = true)]
+    Probe,
     /// Print the variables that make a program record itself, for job scripts and containers
     Env(Env),
     /// Look up the names of call sites and keep them beside the recording

@@ -10,6 +10,7 @@ mod env;
 mod export;
 mod man;
 mod open;
+mod probe;
 mod record;
 mod report;
 mod run;
@@ -51,6 +52,7 @@ fn dispatch(arguments: Arguments) -> anyhow::Result<u8> {
         Command::Stream(arguments) => stream::run(&arguments),
         Command::Demo(arguments) => demo::run(&arguments),
         Command::Doctor(arguments) => doctor::run(&arguments),
+        Command::Probe => probe::run(),
         Command::Env(arguments) => env::run(&arguments),
         Command::Symbolize(arguments) => symbolize::run(&arguments),
         Command::Completions(arguments) => completions::run(&arguments),

@@ -1,8 +1,11 @@
 //! Joins of what was recorded by different doors: work of the GPU to the calls that submitted it, and how well the two
 //! clocks agree.
 
+pub mod calls;
+pub mod graph;
 pub mod order;
 
+pub use graph::{Graph, graphs};
 pub use order::{Order, order};
 
 use crate::trace::{Call, ProcessId, Trace, TrackId};

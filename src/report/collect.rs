@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::gpu::{GpuBlock, Work, work};
+use super::graphs::{self, Graph};
 use crate::graph::{Cells, QUANTILE_ERROR_PCT, Stats};
 use crate::session::{Loaded, Member, cost};
 use crate::trace::{Layer, NO_DEVICE, State, StreamId, StreamKind, Trace, TrackId};
@@ -22,6 +23,8 @@ pub struct Report {
     pub streams: Vec<Stream>,
     /// What the GPU did.
     pub gpu: GpuBlock,
+    /// Graphs that were made ready or launched.
+    pub graphs: Vec<Graph>,
     /// Functions of which calls failed, the most failures first.
     pub failures: Vec<Failure>,
     /// Files that could not be read at all, a line each.
@@ -180,6 +183,7 @@ impl Report {
                 ..block(trace, cells)
             },
             gpu: GpuBlock::of(trace, loaded.gpu()),
+            graphs: graphs::of(loaded),
             apis,
             failures,
             unreadable,

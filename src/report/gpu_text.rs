@@ -48,7 +48,7 @@ fn kernels(block: &GpuBlock, out: &mut String) {
     }
 }
 
-fn short(name: &str) -> String {
+pub(super) fn short(name: &str) -> String {
     match name.char_indices().nth(NAME) {
         Some((at, _)) => format!("{}..", name.get(..at).unwrap_or(name)),
         None => name.to_owned(),

@@ -5,6 +5,7 @@ use std::fmt::Write as _;
 
 use super::collect::{Api, Process, Report, Stream, Thread};
 use super::gpu_json::{self, GpuKeys};
+use super::graphs::Graph;
 use crate::session::safe::prints;
 use crate::trace::Layer;
 
@@ -24,6 +25,7 @@ struct Root<'a> {
     streams: Vec<StreamKeys>,
     #[serde(flatten)]
     gpu: GpuKeys<'a>,
+    graphs: &'a [Graph],
     allocations: NotRecorded,
     findings: [(); 0],
     not_checked: [(); 0],
@@ -128,6 +130,7 @@ pub fn json(report: &Report) -> String {
         threads: report.threads.iter().map(thread).collect(),
         streams: report.streams.iter().map(stream).collect(),
         gpu: gpu_json::keys(&report.gpu),
+        graphs: &report.graphs,
         allocations: None,
         findings: [],
         not_checked: [],

@@ -6,6 +6,7 @@ mod collect;
 mod gpu;
 mod gpu_json;
 mod gpu_text;
+mod graphs;
 mod json;
 mod table;
 mod text;
@@ -15,5 +16,6 @@ mod tests;
 
 pub use collect::{Api, Failure, Process, Report, Stream, Thread, TraceBlock};
 pub use gpu::{Copied, Device, Faults, GpuBlock, Kernel, Migrations, Missing, Overhead, UnifiedDevice};
+pub use graphs::{Graph, Kernel as GraphKernel};
 pub use json::{json, printable};
 pub use text::text;

@@ -8,7 +8,7 @@ use super::safe::safe;
 use super::view::{EventRow, EventsAt, EventsRequest, EventsRows, Outcome};
 use crate::trace::raw::RawCall;
 use crate::trace::value::print;
-use crate::trace::{Api, Bytes, Call, OpenCall, Style, Trace, Track, TrackId, Value};
+use crate::trace::{Api, Bytes, Call, CallFlags, OpenCall, Style, Trace, Track, TrackId, Value};
 use umtui_wire::table::{Access, FUNCTIONS, Op, named, registers_are_alike};
 
 /// Longest text of arguments, characters; a name in them can be of any length.
@@ -50,11 +50,12 @@ fn ended(
     let track = trace.track(id)?;
     let call = track.call(row)?;
     let api = trace.api(call.api)?;
-    let (arguments, result) = match read(files, track, row) {
+    let (mut arguments, result) = match read(files, track, row) {
         Some(raw) => (raw.text(trace, track.process, api, Style::Short), raw.result(api)),
         None if api.signature.arguments.is_empty() => Default::default(),
         None => ("no longer in the file".to_owned(), String::new()),
     };
+    arguments.push_str(graph_words(trace.names.get(api.name), call.flags));
     Some(EventRow {
         duration_ns: (!call.flags.entry_only()).then_some(call.duration_ns),
         arguments: safe(&cut(arguments)).into_owned(),
@@ -99,6 +100,18 @@ fn event(trace: &Trace, namer: &Namer<'_>, id: TrackId, track: &Track, begun: &B
         result: String::new(),
         site: namer.site(begun.site),
         outcome: Outcome::Running,
+    }
+}
+
+/// What becomes of a call that is recorded into a graph: it is not done now.
+fn graph_words(name: &str, flags: CallFlags) -> &'static str {
+    let memory = ["MallocAsync", "MallocFromPoolAsync", "MemAllocAsync", "MemAllocFromPoolAsync", "AddMemAllocNode"];
+    let is_memory = memory.iter().any(|part| name.contains(part));
+    match (flags.has(CallFlags::CAPTURED), is_memory && !flags.failed()) {
+        (true, true) => " captured: memory of the graph",
+        (true, false) => " captured",
+        (false, true) if name.contains("Graph") => " memory of the graph",
+        (false, _) => "",
     }
 }
 

@@ -24,6 +24,10 @@ pub struct Semantics {
     pub function_at: Option<u16>,
     /// Stream 0 means the thread's own default stream.
     pub per_thread_stream: bool,
+    /// What it does to a capture of the stream at `stream_at`.
+    pub capture: CaptureUse,
+    /// While the stream at `stream_at` is captured it becomes part of a graph instead of being done.
+    pub is_captured: bool,
 }
 
 /// Where the device of a call lies.
@@ -45,6 +49,22 @@ pub enum ContextUse {
     Gives(u16, u16),
     /// It makes the context here the thread's current one.
     Sets(u16),
+}
+
+/// What a function does to a stream's capture into a graph.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum CaptureUse {
+    /// Nothing.
+    #[default]
+    None,
+    /// It begins.
+    Begins,
+    /// It ends; the graph's handle is here.
+    Ends(Option<u16>),
+    /// The event here is recorded on the stream.
+    Records(u16),
+    /// The stream waits for the event here.
+    Awaits(u16),
 }
 
 /// A name without its `_ptsz`, `_ptds` and `_v2` endings.
@@ -95,6 +115,8 @@ impl Semantics {
             context,
             function_at: if base.contains("Launch") { function(&signature.arguments) } else { None },
             per_thread_stream: name.ends_with("_ptsz") || name.ends_with("_ptds"),
+            capture: capture(base, given(ArgKind::Handle, "event"), answered(ArgKind::Handle)),
+            is_captured: is_captured(base),
         }
     }
 
@@ -106,6 +128,29 @@ impl Semantics {
             || self.sets_device.is_some()
             || self.learns_device.is_some()
             || !matches!(self.context, ContextUse::None)
+            || !matches!(self.capture, CaptureUse::None)
+    }
+}
+
+fn capture(base: &str, event: Option<u16>, answered: Option<&Argument>) -> CaptureUse {
+    let rest = base.strip_prefix("cuda").or_else(|| base.strip_prefix("cu")).unwrap_or_default();
+    match (rest, event) {
+        ("EventRecord" | "EventRecordWithFlags", Some(event)) => CaptureUse::Records(event),
+        ("StreamWaitEvent", Some(event)) => CaptureUse::Awaits(event),
+        _ if rest.starts_with("StreamBeginCapture") || rest.starts_with("StreamBeginRecapture") => CaptureUse::Begins,
+        _ if rest.starts_with("StreamEndCapture") => CaptureUse::Ends(answered.map(|argument| argument.at)),
+        _ => CaptureUse::None,
+    }
+}
+
+/// Whether a function that names a stream hands work to it. Others ask or set something, at once.
+fn is_captured(base: &str) -> bool {
+    let rest = base.strip_prefix("cuda").or_else(|| base.strip_prefix("cu")).unwrap_or_default();
+    match rest.strip_prefix("Stream") {
+        Some(of_stream) => ["Wait", "Write", "BatchMemOp", "AddCallback", "AttachMem"]
+            .iter()
+            .any(|beginning| of_stream.starts_with(beginning)),
+        None => rest != "GraphUpload",
     }
 }
 
@@ -173,5 +218,37 @@ mod tests {
             ],
         };
         assert_eq!(Semantics::of("cuDevicePrimaryCtxRetain", &retain).context, ContextUse::Gives(32, 28));
+    }
+
+    #[test]
+    fn what_captures_do_is_found() {
+        let both = Signature {
+            arguments: vec![
+                argument("stream", ArgKind::Handle, false, 32),
+                argument("event", ArgKind::Handle, false, 40),
+                argument("graph", ArgKind::Handle, true, 48),
+            ],
+        };
+        let of = |name: &str| Semantics::of(name, &both);
+        for name in ["cudaStreamBeginCapture", "cuStreamBeginCapture_v2_ptsz", "cuStreamBeginCaptureToGraph"] {
+            assert_eq!(of(name).capture, CaptureUse::Begins, "{name}");
+            assert!(!of(name).is_captured && of(name).concerns_others());
+        }
+        assert_eq!(of("cuStreamEndCapture").capture, CaptureUse::Ends(Some(48)));
+        assert_eq!(of("cudaEventRecordWithFlags_ptsz").capture, CaptureUse::Records(40));
+        assert_eq!(of("cudaStreamWaitEvent").capture, CaptureUse::Awaits(40));
+        for name in [
+            "cudaLaunchKernel",
+            "cudaStreamWaitEvent",
+            "cuStreamWriteValue32_v2",
+            "cudaMallocAsync",
+            "__cudaLaunchKernel",
+        ] {
+            assert!(of(name).is_captured, "{name}");
+        }
+        for name in ["cudaStreamSynchronize", "cuStreamGetCaptureInfo_v2", "cudaStreamIsCapturing", "cuGraphUpload"] {
+            assert!(!of(name).is_captured, "{name}");
+            assert_eq!(of(name).capture, CaptureUse::None, "{name}");
+        }
     }
 }

@@ -1,5 +1,6 @@
 //! Streams: which handle stood for which stream when.
 
+use super::capture::Captures;
 use super::ids::{ProcessId, StreamId, TrackId};
 use rustc_hash::FxHashMap;
 
@@ -66,6 +67,8 @@ struct Handle {
 /// before a use are told before it is looked up.
 #[derive(Debug, Default)]
 pub struct Streams {
+    /// When which of them were captured into graphs.
+    pub captures: Captures,
     list: Vec<Stream>,
     defaults: FxHashMap<(ProcessId, u8, Option<TrackId>), StreamId>,
     handles: FxHashMap<(ProcessId, u64), Handle>,

@@ -87,7 +87,8 @@ impl File {
                         if batch.is_full() {
                             track.append(&mut batch);
                         }
-                        if let Some(submit) = thread.submit.take() {
+                        // What is captured has an id too, but does nothing.
+                        if let Some(submit) = thread.submit.take().filter(|_| !call.flags.has(CallFlags::CAPTURED)) {
                             self.submitted(submit, slot[1], thread.track, track.len() + batch.len(), activities);
                         }
                         batch.push(&call, offset | stamp);
@@ -163,7 +164,7 @@ impl File {
         }
         let hot = self.hot(head.a);
         let Some(api) = hot.id else { return Err(Other::Undefined) };
-        let call_flags = CallFlags::of_record(flags, head.b);
+        let mut call_flags = CallFlags::of_record(flags, head.b);
         let (stream, device) = if hot.is_plain() {
             (StreamId::NONE, thread.device(hot, depth))
         } else {
@@ -173,6 +174,7 @@ impl File {
             if hot.is_followed() && !call_flags.failed() {
                 thread.current.follow(&self.semantics(head.a), record, &self.contexts);
             }
+            call_flags = self.captured(thread, streams, hot, record, (start, end, depth), call_flags);
             self.place(thread, streams, hot, record, (start, end), depth, call_flags)
         };
         Ok(Call {

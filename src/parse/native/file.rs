@@ -10,7 +10,7 @@ use crate::trace::chunk::Batch;
 use crate::trace::semantics::{ContextUse, DeviceAt};
 use crate::trace::stream::Found;
 use crate::trace::{
-    ApiId, CallFlags, Layer, NO_DEVICE, ProcessId, Semantics, SiteId, StreamId, Streams, Trace, TrackId,
+    ApiId, CallFlags, Captor, Layer, NO_DEVICE, ProcessId, Semantics, SiteId, StreamId, Streams, Trace, TrackId,
 };
 use rustc_hash::FxHashMap;
 use umtui_wire::clock::ClockTriple;
@@ -27,17 +27,18 @@ pub struct Hot {
     pub id: Option<ApiId>,
     stream_at: u16,
     device_at: u16,
-    bits: u8,
+    bits: u16,
 }
 
-const LOCATION: u8 = 1;
-const PER_THREAD: u8 = 2;
-const DESTROYS: u8 = 4;
-const CONCERNS_OTHERS: u8 = 8;
-const FOLLOWED: u8 = 16;
-const DRIVER: u8 = 32;
-const MAKES_STREAM: u8 = 64;
-const NOT_PLAIN: u8 = 128;
+const LOCATION: u16 = 1;
+const PER_THREAD: u16 = 2;
+const DESTROYS: u16 = 4;
+const CONCERNS_OTHERS: u16 = 8;
+const FOLLOWED: u16 = 16;
+const DRIVER: u16 = 32;
+const MAKES_STREAM: u16 = 64;
+const NOT_PLAIN: u16 = 128;
+const CAPTURED: u16 = 256;
 
 impl Default for Hot {
     fn default() -> Self {
@@ -49,7 +50,7 @@ impl Hot {
     /// Of a function with these semantics.
     #[must_use]
     pub fn new(id: ApiId, layer: Layer, semantics: &Semantics) -> Self {
-        let bit = |set: bool, bit: u8| if set { bit } else { 0 };
+        let bit = |set: bool, bit: u16| if set { bit } else { 0 };
         let (device_at, location) = match semantics.device_at {
             Some(DeviceAt::Ordinal(at)) => (at, false),
             Some(DeviceAt::Location(at)) => (at, true),
@@ -67,7 +68,8 @@ impl Hot {
             | bit(semantics.concerns_others(), CONCERNS_OTHERS)
             | bit(follows, FOLLOWED)
             | bit(layer == Layer::Driver, DRIVER)
-            | bit(semantics.creates_stream.is_some(), MAKES_STREAM);
+            | bit(semantics.creates_stream.is_some(), MAKES_STREAM)
+            | bit(semantics.stream_at.is_some() && semantics.is_captured, CAPTURED);
         Self { id: Some(id), stream_at, device_at, bits }
     }
 
@@ -89,7 +91,14 @@ impl Hot {
         self.has(FOLLOWED)
     }
 
-    const fn has(self, bit: u8) -> bool {
+    /// The stream whose capture a call with this record would belong to.
+    #[inline]
+    pub(super) fn captor(self, record: &[u8], thread: &Thread) -> Option<Captor> {
+        let handle = word(record, self.stream_at).filter(|_| self.has(CAPTURED))?;
+        Captor::of(handle, self.has(PER_THREAD), thread.id)
+    }
+
+    const fn has(self, bit: u16) -> bool {
         self.bits & bit != 0
     }
 }
@@ -99,6 +108,8 @@ impl Hot {
 pub struct Thread {
     /// Its track.
     pub track: TrackId,
+    /// Its id.
+    id: u32,
     pub(super) reading: Option<Reading>,
     /// The driver's clock as this thread compared it last.
     pub(super) gpu: Option<GpuClock>,
@@ -110,10 +121,11 @@ pub struct Thread {
 }
 
 impl Thread {
-    fn new(track: TrackId) -> Self {
+    fn new(track: TrackId, id: u32) -> Self {
         let nothing = Found { stream: StreamId::NONE, device: NO_DEVICE, from: 1, until: 0 };
         Self {
             track,
+            id,
             reading: None,
             gpu: None,
             submit: None,
@@ -279,7 +291,7 @@ impl File {
             return known;
         }
         let track = trace.track_of(self.process, thread);
-        self.list.push(Thread::new(track));
+        self.list.push(Thread::new(track, thread));
         self.threads.insert(thread, self.list.len() - 1);
         self.list.len() - 1
     }

@@ -166,6 +166,7 @@ impl NativeReader {
         self.scan_begun(trace)?;
         loop {
             let horizon = self.horizon(more);
+            trace.streams.captures.settle(self.file.process, horizon);
             if self.decode_to(trace, horizon, &mut left)? {
                 more = true;
                 break;

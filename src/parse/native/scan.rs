@@ -2,7 +2,7 @@
 
 use super::file::File;
 use super::piece::{Piece, bytes_of};
-use crate::trace::semantics::ContextUse;
+use crate::trace::semantics::{CaptureUse, ContextUse};
 use crate::trace::{ArgKind, CallFlags, NO_DEVICE, Semantics, Streams, Value};
 use rustc_hash::FxHashMap;
 use umtui_wire::record::{
@@ -77,10 +77,16 @@ impl Scan {
         let (low, high) = piece.plausible(file.start_ticks);
         let failed = CallFlags::of_record(record.flags, record.head.b).failed();
         let unread = record.flags & (FLAG_NO_ARGUMENTS | FLAG_ENTRY) != 0;
-        if record.start < low || record.end > high || failed || unread {
+        if record.start < low || record.end > high || unread {
             return;
         }
         let semantics = file.semantics(record.head.a);
+        if !matches!(semantics.capture, CaptureUse::None) {
+            return super::capture::tell(piece.scan_thread, &semantics, record, failed, file, streams);
+        }
+        if failed {
+            return;
+        }
         let number = |at: u16, kind: ArgKind| match kind.read(record.bytes, usize::from(at)) {
             Some(Value::Number(bits)) => Some(bits),
             _ => None,

@@ -375,6 +375,8 @@ impl Maker {
         let duration = if flags & FLAG_ENTRY != 0 { 0 } else { duration };
         let arguments = arguments.to_vec();
         let submit = (self.gpu && api == 5 && self.random.one_in(2)).then(|| self.submit(thread, start));
+        // What is captured has an id, but does no work.
+        let submit = submit.filter(|_| flags & FLAG_CAPTURED == 0);
         let record = CallRecord { api, status, start, duration, site, depth, flags, arguments };
         self.writer.call(thread, &record).unwrap();
         self.calls.push(Known { thread, start, duration, api, status, depth, site, stream });

@@ -1,0 +1,134 @@
+//! Calls of chosen functions, with what their raw records say of the arguments.
+
+use std::sync::Arc;
+
+use crate::trace::call::CallFlags;
+use crate::trace::semantics::base_name;
+use crate::trace::{Api, Argument, Bytes, Call, ProcessId, Trace, TrackId, Value};
+use umtui_wire::header::CHUNK_UNIT;
+use umtui_wire::record::{Head, SLOT_BYTES};
+
+/// For each function of a trace, by id, what `of` says of its name without endings.
+pub fn choose<T>(trace: &Trace, mut of: impl FnMut(&Api, &str) -> Option<T>) -> Vec<Option<T>> {
+    trace.apis.iter().map(|api| of(api, base_name(trace.names.get(api.name)))).collect()
+}
+
+/// A name without the runtime's or the driver's beginning.
+#[must_use]
+pub fn bare(base: &str) -> &str {
+    base.strip_prefix("cuda").or_else(|| base.strip_prefix("cu")).unwrap_or(base)
+}
+
+/// A call that was found.
+#[derive(Clone, Copy, Debug)]
+pub struct Found<'a, T> {
+    /// Its thread.
+    pub track: TrackId,
+    /// Its row there.
+    pub row: usize,
+    /// Its columns.
+    pub call: Call,
+    /// What was chosen of its function.
+    pub what: &'a T,
+    /// Where its record lies: byte offset in the file of its process.
+    pub offset: u64,
+}
+
+/// Calls `each` with the calls of a process to chosen functions, thread by thread, in order of rows. Pieces of the columns
+/// in which there are none are skipped.
+pub fn each<T>(trace: &Trace, process: ProcessId, chosen: &[Option<T>], mut each: impl FnMut(Found<'_, T>)) {
+    for (id, track) in (0..).map(TrackId).zip(&trace.tracks).filter(|(_, track)| track.process == process) {
+        for chunk in track.chunks() {
+            if !chunk.summary().apis().any(|api| chosen.get(api.index()).is_some_and(Option::is_some)) {
+                continue;
+            }
+            for (inner, &api) in chunk.apis().iter().enumerate() {
+                let Some(Some(what)) = chosen.get(usize::from(api)) else { continue };
+                let (Some(call), Some(offset)) = (chunk.call(inner), chunk.offset(inner)) else { continue };
+                each(Found { track: id, row: chunk.first_row() + inner, call, what, offset });
+            }
+        }
+    }
+}
+
+/// Raw records of a file, read a chunk's worth at a time: those of one thread mostly lie one behind another.
+pub struct Records<'a> {
+    bytes: Option<&'a dyn Bytes>,
+    start: u64,
+    block: Vec<u8>,
+    single: Vec<u8>,
+}
+
+impl<'a> Records<'a> {
+    /// Of a process's file; `files` are those of the trace.
+    #[must_use]
+    pub fn of(trace: &Trace, process: ProcessId, files: &'a [Arc<dyn Bytes>]) -> Self {
+        let file = trace.process(process).and_then(|process| files.get(process.file));
+        Self { bytes: file.map(|file| &**file), start: 0, block: Vec::new(), single: Vec::new() }
+    }
+
+    /// The record of a call that was found; `None` where it is no longer in the file.
+    pub fn read<T>(&mut self, found: &Found<'_, T>) -> Option<Record<'_>> {
+        let length = SLOT_BYTES * (1 + usize::from(found.call.extra));
+        let flags = found.call.flags;
+        if slice(&self.block, found.offset.checked_sub(self.start), length).is_none() {
+            self.start = found.offset;
+            self.block.resize(usize::try_from(CHUNK_UNIT - found.offset % CHUNK_UNIT).ok()?, 0);
+            let count = self.bytes?.read_at(found.offset, &mut self.block).ok()?;
+            self.block.truncate(count);
+        }
+        if slice(&self.block, found.offset.checked_sub(self.start), length).is_none() {
+            // It goes on beyond the block.
+            self.single.resize(length, 0);
+            let count = self.bytes?.read_at(found.offset, &mut self.single).ok()?;
+            self.single.truncate(count);
+            return slice(&self.single, Some(0), length).map(|bytes| Record { bytes, flags });
+        }
+        slice(&self.block, found.offset.checked_sub(self.start), length).map(|bytes| Record { bytes, flags })
+    }
+}
+
+/// The record that begins at `at`, if one does and all of it is there.
+fn slice(block: &[u8], at: Option<u64>, length: usize) -> Option<&[u8]> {
+    let at = usize::try_from(at?).ok()?;
+    block.get(at..at.checked_add(length)?).filter(|record| record.first() != Some(&0))
+}
+
+/// A call's raw record.
+#[derive(Clone, Copy, Debug)]
+pub struct Record<'a> {
+    bytes: &'a [u8],
+    flags: CallFlags,
+}
+
+impl Record<'_> {
+    fn word(&self, index: usize) -> u64 {
+        let eight = self.bytes.get(index * 8..).and_then(|rest| rest.first_chunk::<8>());
+        eight.map_or(0, |eight| u64::from_le_bytes(*eight))
+    }
+
+    /// What the call returned.
+    #[must_use]
+    pub fn status(&self) -> u32 {
+        Head::from_word(self.word(0)).b
+    }
+
+    /// When the call began, ticks.
+    #[must_use]
+    pub fn start_ticks(&self) -> u64 {
+        self.word(1)
+    }
+
+    /// A number among its arguments; `None` if it was not recorded.
+    #[must_use]
+    pub fn number(&self, argument: &Argument) -> Option<u64> {
+        let unread = self.flags.has(CallFlags::NO_ARGUMENTS) || self.flags.entry_only();
+        if unread || (argument.on_success && self.status() != 0) {
+            return None;
+        }
+        match argument.kind.read(self.bytes, usize::from(argument.at))? {
+            Value::Number(bits) => Some(bits),
+            _ => None,
+        }
+    }
+}
