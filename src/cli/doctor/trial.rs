@@ -93,7 +93,7 @@ pub(super) fn run() -> anyhow::Result<Trial> {
     // Text that is no recording, beside the recording.
     let (stdout, stderr) = (folder.path().join("stdout.txt"), folder.path().join("stderr.txt"));
     let hook = launch::hook()?;
-    let gpu = Gpu { on: true, faults: true, memory: true, whole_graphs: false };
+    let gpu = Gpu { on: true, faults: true, memory: true, waits: true, whole_graphs: false };
     let environment = Environment::new(&hook, folder.path(), &RunOptions { gpu, ..RunOptions::default() })?;
     let program = std::env::current_exe()?;
     if let Some(why) = launch::why_silent(&program) {
@@ -210,6 +210,7 @@ const fn subject(what: What) -> (&'static str, &'static str) {
         What::Faults => ("faults", "are recorded with --um-faults"),
         What::Correlation => ("joins", "which call submitted what is recorded"),
         What::Memory => ("allocations", "by the driver are recorded with --gpu-memory"),
+        What::Waits => ("waits", "and events by the driver are recorded with --gpu-waits"),
         What::Pointers => ("pointers", "of kernels are recorded"),
         What::Ranges => ("ranges", "are recorded"),
     }
