@@ -182,6 +182,19 @@ fn what_was_asked_for_is_recorded_and_what_was_not_is_said() {
 }
 
 #[test]
+fn work_is_recorded_whichever_calls_are() {
+    for group in ["event", "memory", "launch"] {
+        let Some((stdout, recorded)) = gpu(&["rounds", "2"], &["--only", group], &[]) else { return };
+        assert_eq!(recorded.totals(), Totals::counted(&stdout), "{group}");
+        assert_eq!(recorded.said(EVIDENCE_ACTIVITY).unwrap().why, WHY_RECORDED, "{group}");
+    }
+    let Some((stdout, recorded)) = gpu(&["rounds", "2"], &["--no-args"], &[]) else { return };
+    assert_eq!(recorded.totals(), Totals::counted(&stdout));
+    whole(&recorded);
+    assert!(recorded.file.of(KIND_SUBMIT).all(|record| record.head.a == 0), "no pointers");
+}
+
+#[test]
 fn graphs_are_recorded_by_their_nodes_or_whole() {
     let Some(programs) = programs() else { return };
     // The program uses CUPTI too, but has none here.

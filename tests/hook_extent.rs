@@ -113,11 +113,12 @@ fn only_the_groups_that_were_asked_for_are_recorded() {
                 .filter(|(name, _)| {
                     let group = umtui_wire::group::of(name.as_bytes());
                     let named = umtui_wire::group::GROUPS.iter().find(|(one, _)| *one == group).unwrap().1;
-                    // Functions that hand out others are always looked at; and with launches, what ends a kernel's name.
+                    // Functions that hand out others are always looked at, and the first of all; and with launches, what ends a kernel's name.
                     let unloads = ["cuModuleUnload", "cuLibraryUnload"].contains(&name.as_str());
                     keep.contains(&named)
                         || name.contains("ProcAddress")
                         || name.contains("EntryPoint")
+                        || name == "cuInit"
                         || unloads && keep.contains(&"launch")
                 })
                 .collect();

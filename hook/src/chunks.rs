@@ -252,6 +252,7 @@ pub fn hand_back(thread: &mut Thread) {
         return;
     }
     thread.chunk = nowhere();
+    thread.limit = 0;
     // Where there is no room for it, it stays as it is.
     for place in &SPARE {
         if place.compare_exchange(core::ptr::null_mut(), image, Ordering::AcqRel, Ordering::Relaxed).is_ok() {

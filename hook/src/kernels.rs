@@ -32,12 +32,22 @@ static FUNCTION_GET_NAME: AtomicUsize = AtomicUsize::new(0);
 static KERNEL_GET_PARAMETER: AtomicUsize = AtomicUsize::new(0);
 static FUNCTION_GET_PARAMETER: AtomicUsize = AtomicUsize::new(0);
 
+/// Whether there is nothing to be asked about a handle.
+#[inline]
+pub fn is_known(handle: u64) -> bool {
+    let key = handle.wrapping_add(GENERATION.load(Ordering::Relaxed));
+    let index = text::mix(handle) as usize & SEEN.len().wrapping_sub(1);
+    handle == 0 || SEEN.get(index).is_none_or(|entry| entry.load(Ordering::Relaxed) == key)
+}
+
 /// A handle is about to be launched, or was.
 pub fn launched(handle: u64) {
     let key = handle.wrapping_add(GENERATION.load(Ordering::Relaxed));
     let index = text::mix(handle) as usize & SEEN.len().wrapping_sub(1);
-    let Some(entry) = SEEN.get(index) else { return };
-    if handle != 0 && entry.load(Ordering::Relaxed) != key && ask(handle) {
+    if !is_known(handle)
+        && ask(handle)
+        && let Some(entry) = SEEN.get(index)
+    {
         entry.store(key, Ordering::Relaxed);
     }
 }
@@ -212,9 +222,11 @@ struct Sieve<'a> {
 impl Sieve<'_> {
     fn take(&mut self, value: u64) {
         // Two small numbers side by side look like one, too: the reader knows the allocations.
-        let may_be = (1 << 32..1 << 48).contains(&value);
-        let known = self.found.iter().take(usize::from(self.count & !POINTERS_CUT)).any(|&known| known == value);
-        if !may_be || known {
+        if !(1 << 32..1 << 48).contains(&value) {
+            return;
+        }
+        let count = usize::from(self.count & !POINTERS_CUT);
+        if self.found.get(..count).is_some_and(|found| found.contains(&value)) {
             return;
         }
         if self.count & !POINTERS_CUT >= POINTERS_MAX {

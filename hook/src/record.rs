@@ -13,7 +13,7 @@ use crate::slots::{Slot, shape};
 use crate::thread::{BUSY, Thread};
 use crate::{capture, chunks, clock, cupti, definitions, desks, file, kernels, procaddress, process, slots, sys};
 
-/// Bytes of the longest record, and of what may come before it: clock reading, thread's name.
+/// Bytes of the longest records that are written together: that of a call, and before it what it has submitted.
 const LONGEST: usize = 16 * SLOT_BYTES;
 
 /// Called by the trampoline when the real function has returned and the trampoline itself does not know how its
@@ -126,7 +126,7 @@ unsafe fn leave_slowly(frame: &mut Frame, end: u64, thread: &mut Thread) {
     if flags & slots::CONTROLS_RECORDING != 0 {
         capture::controlled(slot.api(), true);
     }
-    if flags & slots::ACTIONS != 0 && frame.result as u32 == 0 {
+    if flags & slots::ACTIONS != 0 && frame.result as u32 == 0 && !is_known_launch(frame, flags) {
         // SAFETY: this call's frame.
         unsafe { act(frame, thread, flags, slot.api()) };
     }
@@ -142,6 +142,16 @@ unsafe fn leave_slowly(frame: &mut Frame, end: u64, thread: &mut Thread) {
     }
     thread.hand_on_if_ending();
     thread.try_again_if_due();
+}
+
+/// Whether the call is a launch of a kernel that was asked about.
+fn is_known_launch(frame: &Frame, flags: u8) -> bool {
+    let [first, second, ..] = frame.registers;
+    match flags & slots::ACTIONS {
+        slots::ACTION_LAUNCH => kernels::is_known(first),
+        slots::ACTION_LAUNCH_EX => kernels::is_known(second),
+        _ => false,
+    }
 }
 
 /// Stands in for the place of a call on a desk that is full. While there are such calls, none ends the quick way.
@@ -272,11 +282,11 @@ unsafe fn write(frame: &Frame, slot: &Slot, flags: u8, call: &Opened, end: u64, 
     let long = duration >> 32 != 0;
     let extra = slot.extra().wrapping_add(u8::from(long));
     let bytes = usize::from(extra).wrapping_add(1).wrapping_mul(SLOT_BYTES);
+    let Some(mut record) = room(thread, end) else { return false };
     if slot.also.load(Ordering::Relaxed) & slots::SUBMITS != 0 && !is_deeper(frame.open) {
         // SAFETY: the call's frame, after the call.
-        unsafe { submit(frame, slot, call.start, end, thread) };
+        record = unsafe { submit(frame, flags, call, thread, record) };
     }
-    let Some(record) = room(thread, end) else { return false };
     let status = frame.result as u32;
     let succeeded = status == 0 || flags & slots::RETURNS_OTHER != 0;
     let mut call_flags = if flags & slots::RETURNS_OTHER != 0 { FLAG_NOT_STATUS } else { 0 };
@@ -288,14 +298,13 @@ unsafe fn write(frame: &Frame, slot: &Slot, flags: u8, call: &Opened, end: u64, 
         put(record, 8, call.start);
         put(record, 16, pack_site(frame.site, call.depth, call_flags) | desks::flags());
         put(record, DURATION_AT, duration as u32);
-        for op in slot.ops() {
-            match op.access {
-                Access::Text | Access::PointeeText => {
-                    let word = *frame.words().add(usize::from(op.word));
-                    put(record, usize::from(op.at), text(op.access, word, succeeded));
-                }
-                _ => argument(frame, op, lowest_address(succeeded), record),
+        let lowest = lowest_address(succeeded);
+        if flags & slots::HAS_TEXT == 0 {
+            for op in slot.ops() {
+                argument(frame, op, lowest, record);
             }
+        } else {
+            arguments_with_text(frame, slot, succeeded, record);
         }
         if long {
             put(record, bytes.wrapping_sub(8), duration);
@@ -307,39 +316,40 @@ unsafe fn write(frame: &Frame, slot: &Slot, flags: u8, call: &Opened, end: u64, 
 }
 
 /// Before the record of a call that hands work to a device: what the work is known by there, and which memory it may
-/// touch. The driver's function, which is inside the runtime's, has both.
+/// touch. The driver's function, which is inside the runtime's, has both. Returns where the call's own record goes, which is
+/// to lie in the same chunk.
 ///
 /// # Safety
-/// `frame` is the call's.
-unsafe fn submit(frame: &Frame, slot: &Slot, start: u64, now: u64, thread: &mut Thread) {
+/// `frame` is the call's; `record` is from [`room`].
+unsafe fn submit(frame: &Frame, flags: u8, call: &Opened, thread: &mut Thread, record: *mut u8) -> *mut u8 {
     // The callback came while this call was open, or one inside it.
-    let depth = u16::from(Opened::of(frame, thread).depth);
-    let correlation = if thread.correlation_depth > depth.wrapping_add(1) { thread.correlation } else { 0 };
+    let told = thread.correlation_depth > u16::from(call.depth).wrapping_add(1);
+    let correlation = if told { thread.correlation } else { 0 };
     thread.correlation = 0;
     thread.correlation_depth = 0;
-    let mut words = [0u64; 3 + POINTERS_MAX as usize];
-    let mut pointers = 0u16;
-    if frame.result as u32 == 0 && slots::arguments_wanted() {
-        let found = words.get_mut(3..).unwrap_or_default();
-        // SAFETY: as the caller says; the call has succeeded.
-        pointers = unsafe { kernels::pointers(frame, slot.flags.load(Ordering::Relaxed), found) };
-    }
-    if correlation == 0 && pointers == 0 {
-        return;
-    }
-    let Some(record) = room(thread, now) else { return };
-    let used = 3usize.wrapping_add(usize::from(pointers & !POINTERS_CUT));
-    let slots = used.div_ceil(SLOT_BYTES / 8);
-    let head = Head { kind: KIND_SUBMIT, extra: slots.wrapping_sub(1) as u8, a: pointers, b: correlation };
-    if let Some(place) = words.get_mut(1) {
-        *place = start;
-    }
-    // SAFETY: the chunk has room for the longest record and what comes before it, and this is shorter.
+    // SAFETY: the chunk has room for the longest record of this kind and that of the call. It is not committed yet.
     unsafe {
-        let count = slots.wrapping_mul(SLOT_BYTES / 8).wrapping_sub(1);
-        core::ptr::copy_nonoverlapping(words.as_ptr().add(1), record.add(8).cast::<u64>(), count);
+        let words = record.cast::<u64>();
+        let mut pointers = 0u16;
+        if frame.result as u32 == 0 && slots::arguments_wanted() {
+            let found = core::slice::from_raw_parts_mut(words.add(3), POINTERS_MAX as usize);
+            // The call has succeeded.
+            pointers = kernels::pointers(frame, flags, found);
+        }
+        if correlation == 0 && pointers == 0 {
+            return record;
+        }
+        let used = 3usize.wrapping_add(usize::from(pointers & !POINTERS_CUT));
+        let slots = used.div_ceil(SLOT_BYTES / 8);
+        words.add(1).write(call.start);
+        words.add(2).write(0);
+        for rest in used..slots.wrapping_mul(SLOT_BYTES / 8) {
+            words.add(rest).write(0);
+        }
+        let head = Head { kind: KIND_SUBMIT, extra: slots.wrapping_sub(1) as u8, a: pointers, b: correlation };
         commit(thread, record, head);
         (*thread.chunk).others = (*thread.chunk).others.wrapping_add(1);
+        record.add(slots.wrapping_mul(SLOT_BYTES))
     }
 }
 
@@ -353,7 +363,8 @@ pub fn room(thread: &mut Thread, now: u64) -> Option<*mut u8> {
         // SAFETY: the thread's mapped chunk.
         unsafe { chunks::committed(thread.chunk) }.load(Ordering::Relaxed)
     };
-    let full = end(thread).wrapping_add(LONGEST as u32) > thread.limit;
+    let is_full = |thread: &Thread| end(thread).wrapping_add(LONGEST as u32) > thread.limit;
+    let full = is_full(thread);
     if full || now >= thread.clock_due {
         // No handler in between: one that jumps away would leave locks behind, and on some file systems a signal makes
         // system calls fail.
@@ -364,6 +375,11 @@ pub fn room(thread: &mut Thread, now: u64) -> Option<*mut u8> {
         }
         if now >= thread.clock_due {
             chunks::refresh_clock(thread);
+            // That too takes room.
+            if is_full(thread) && !chunks::roll(thread) {
+                chunks::losing(now);
+                return None;
+            }
         }
     }
     // SAFETY: within the mapped chunk.
@@ -426,6 +442,26 @@ unsafe fn argument(frame: &Frame, op: &Op, lowest: u64, record: *mut u8) {
             place.cast::<u64>().write_unaligned(value);
         } else {
             place.cast::<u32>().write_unaligned(value as u32);
+        }
+    }
+}
+
+/// Reads the arguments of a call some of which are strings.
+///
+/// # Safety
+/// As [`argument`].
+#[cold]
+unsafe fn arguments_with_text(frame: &Frame, slot: &Slot, succeeded: bool, record: *mut u8) {
+    for op in slot.ops() {
+        // SAFETY: as the caller says.
+        unsafe {
+            match op.access {
+                Access::Text | Access::PointeeText => {
+                    let word = *frame.words().add(usize::from(op.word));
+                    put(record, usize::from(op.at), text(op.access, word, succeeded));
+                }
+                _ => argument(frame, op, lowest_address(succeeded), record),
+            }
         }
     }
 }
@@ -527,4 +563,18 @@ unsafe fn act(frame: &Frame, thread: &mut Thread, flags: u8, api: u16) {
     }
     thread.entering = thread.entering.wrapping_sub(1);
     drop(errno);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use umtui_wire::table::FUNCTIONS;
+
+    #[test]
+    fn the_longest_call_and_what_it_has_submitted_fit_into_the_room_that_is_made_for_them() {
+        let longest = FUNCTIONS.iter().map(|function| usize::from(function.extra)).max().unwrap_or(0);
+        let submitted = (3 + usize::from(POINTERS_MAX)).div_ceil(SLOT_BYTES / 8);
+        // One slot for the call itself, and one where its duration is long.
+        assert!((longest + 2 + submitted) * SLOT_BYTES <= LONGEST, "{longest}");
+    }
 }

@@ -215,7 +215,9 @@ fn is_wanted(name: &[u8]) -> bool {
     let unwanted = UNWANTED.load(Ordering::Relaxed);
     let is_in = |name: &[u8]| unwanted.wrapping_shr(group::of(name) as u32) & 1 == 0;
     let actions = actions(name);
+    // The first of all calls is always: it opens the door to what the GPU does.
     is_in(name)
+        || also(name) & INITIALISES != 0
         || actions & (ACTION_PROC_ADDRESS | CONTROLS_RECORDING) != 0
         || actions & ACTION_UNLOAD != 0 && is_in(b"cuLaunchKernel")
 }

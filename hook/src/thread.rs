@@ -20,7 +20,7 @@ pub struct Thread {
     /// Ticks up to which a call may be recorded the quick way. [`BUSY`] while a record is being written the
     /// quick way; zero while the slow way is at it.
     pub quick_until: u64,
-    /// Where the room for records in the chunk ends, bytes from its beginning.
+    /// Where the room for records in the chunk ends, bytes from its beginning; zero without one.
     pub limit: u32,
     /// Open calls for which the desk had no place.
     pub deeper: u32,
@@ -151,7 +151,7 @@ impl Thread {
 
     /// Whether it has a chunk of the file, not the stand-in for one.
     pub fn has_chunk(&self) -> bool {
-        !self.chunk.is_null() && self.chunk != chunks::nowhere()
+        self.limit != 0
     }
 }
 

@@ -89,6 +89,11 @@ shared="-shared -fPIC"
     make_one "$out/cupti" cupti.c $driver -ldl -lpthread
     make_one "$out/gpu" gpu.c $driver -lpthread
     make_one "$out/profiled" profiled.c $driver -L$lib -l:libcupti.so.13 -ldl -lpthread
+    mkdir -p "$out/quick-driver"
+    make_one "$out/quick-driver/libcuda.so.1" libquick.c $shared -DDRIVER -Wl,-soname,libcuda.so.1
+    wait
+    make_one "$out/quick-driver/libcupti.so.13" libquick.c $shared -Wl,-soname,libcupti.so.13 -L"$out/quick-driver" -l:libcuda.so.1
+    make_one "$out/quick" quick.c -L"$out/quick-driver" -l:libcuda.so.1
     # CUPTIs with something wrong, named as the real one is.
     mkdir -p "$out/cupti-lacks" "$out/cupti-hangs" "$out/cupti-slow"
     make_one "$out/cupti-lacks/libcupti.so.13" libcupti_part.c $shared -DLACKS

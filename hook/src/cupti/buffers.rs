@@ -4,7 +4,7 @@
 
 use core::sync::atomic::{AtomicU32, AtomicU64, AtomicUsize, Ordering};
 
-use crate::sys;
+use crate::{clock, sys};
 
 /// Bytes of a buffer. A buffer is handed over when all its records are complete, so one long kernel holds back no more
 /// than this.
@@ -26,6 +26,8 @@ struct Buffer {
     valid: AtomicUsize,
     /// When it was handed over, among all.
     order: AtomicU64,
+    /// When it was lent, ticks.
+    lent: AtomicU64,
 }
 
 static BUFFERS: [Buffer; COUNT] = [const {
@@ -34,6 +36,7 @@ static BUFFERS: [Buffer; COUNT] = [const {
         address: AtomicUsize::new(0),
         valid: AtomicUsize::new(0),
         order: AtomicU64::new(0),
+        lent: AtomicU64::new(0),
     }
 }; COUNT];
 
@@ -54,7 +57,11 @@ pub fn lend() -> *mut u8 {
             };
             buffer.address.store(address as usize, Ordering::Relaxed);
         }
-        return buffer.address.load(Ordering::Relaxed) as *mut u8;
+        let address = buffer.address.load(Ordering::Relaxed) as *mut u8;
+        // SAFETY: mapped, and nobody else's; see `withheld`.
+        unsafe { AtomicU64::from_ptr(address.cast()) }.store(0, Ordering::Relaxed);
+        buffer.lent.store(clock::now(), Ordering::Release);
+        return address;
     }
     REFUSED.fetch_add(1, Ordering::Relaxed);
     core::ptr::null_mut()
@@ -98,7 +105,51 @@ pub fn take() -> Option<Full> {
     full.min_by_key(|buffer| buffer.order.load(Ordering::Relaxed)).map(Full)
 }
 
+/// Whether CUPTI keeps a buffer with records that it had before these ticks: since then it was to hand over what is
+/// complete, so some record in it is not, and others wait with it.
+pub fn withheld(before: u64) -> bool {
+    BUFFERS.iter().filter(|buffer| buffer.state.load(Ordering::Acquire) == LENT).any(|buffer| {
+        let address = buffer.address.load(Ordering::Relaxed) as *mut u64;
+        let lent = buffer.lent.load(Ordering::Acquire);
+        // A record begins with its kind, which is never zero. An empty one may be kept for what comes.
+        // SAFETY: it stays mapped, and is aligned.
+        lent != 0
+            && lent < before
+            && !address.is_null()
+            && unsafe { AtomicU64::from_ptr(address) }.load(Ordering::Relaxed) != 0
+    })
+}
+
 /// How often CUPTI got no buffer since the last time this was asked.
 pub fn refused() -> u64 {
     REFUSED.swap(0, Ordering::Relaxed)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn buffers_go_round_in_order_and_what_is_held_back_is_known() {
+        let before = clock::now();
+        let buffers: Vec<*mut u8> = (0..COUNT).map(|_| lend()).collect();
+        assert!(buffers.iter().all(|buffer| !buffer.is_null()));
+        assert!(lend().is_null() && lend().is_null(), "there are no more");
+        assert_eq!((refused(), refused()), (2, 0));
+        assert!(!hand_over(core::ptr::without_provenance_mut(8), 100), "none of ours");
+        let after = clock::now() + 1;
+        assert!(!withheld(after), "all are empty");
+        let [first, second, third, ..] = buffers[..] else { return };
+        // SAFETY: they are long enough.
+        unsafe {
+            first.cast::<u32>().write(10);
+            third.cast::<u32>().write(25);
+        }
+        assert!(withheld(after) && !withheld(before));
+        assert!(hand_over(third, 64) && hand_over(first, BYTES + 1) && hand_over(second, 0));
+        assert!(!withheld(after) && !hand_over(third, 64), "once");
+        let order: Vec<_> = core::iter::from_fn(|| take().map(|full| full.records())).collect();
+        assert_eq!(order, [(third, 64), (first, BYTES)], "the first comes first, and an empty one not at all");
+        assert_eq!(lend(), first, "free again");
+    }
 }

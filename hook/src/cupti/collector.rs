@@ -9,7 +9,7 @@ use core::sync::atomic::{AtomicU32, AtomicUsize, Ordering};
 use super::library::Functions;
 use super::writer::Writer;
 use crate::thread::{Thread, WITH_CUPTI};
-use crate::{arch, enter, file, loader, process, sys};
+use crate::{arch, capture, enter, file, loader, process, sys};
 
 /// Between two flushes, ns. (CUPTI's own flush period hands over full buffers only.)
 const PERIOD_NS: u64 = 250_000_000;
@@ -84,6 +84,8 @@ pub fn after_fork() {
 
 /// Where the functions are while the thread starts.
 static FUNCTIONS: AtomicUsize = AtomicUsize::new(0);
+/// The first pause that it has to know of: it may come before the thread has got a processor.
+static FIRST_MOMENT: AtomicU32 = AtomicU32::new(0);
 
 type Run = unsafe extern "C" fn(*mut c_void) -> *mut c_void;
 /// `pthread_attr_t` is shorter on all machines.
@@ -125,6 +127,7 @@ impl Threads {
 /// Starts the thread; `functions` stay for good. False if there can be none.
 pub fn start(functions: &'static Functions) -> bool {
     let Some(threads) = Threads::find() else { return false };
+    FIRST_MOMENT.store(capture::next_moment(), Ordering::Release);
     FUNCTIONS.store(&raw const *functions as usize, Ordering::Release);
     let (mut thread, mut attributes) = (0, Attributes::uninit());
     // It inherits the mask.
@@ -166,7 +169,7 @@ unsafe extern "C" fn run(_: *mut c_void) -> *mut c_void {
 
 fn collect(functions: &Functions, thread: &mut Thread) {
     let generation = process::generation();
-    let mut writer = Writer::new(*functions);
+    let mut writer = Writer::new(*functions, FIRST_MOMENT.load(Ordering::Acquire));
     writer.read_clocks();
     let mut due = sys::clock_ns(libc::CLOCK_MONOTONIC).saturating_add(PERIOD_NS);
     while process::generation() == generation {

@@ -19,9 +19,9 @@ pub struct Pauses {
 }
 
 impl Pauses {
-    /// From here on.
-    pub fn new() -> Self {
-        Self { next: capture::next_moment(), since: None, over: [(0, 0); KEPT], count: 0 }
+    /// From a moment on that [`capture::next_moment`] has told, when recording was on.
+    pub fn after(next: u32) -> Self {
+        Self { next, since: None, over: [(0, 0); KEPT], count: 0 }
     }
 
     /// Takes over what has happened since the last time, all before now.
@@ -81,7 +81,7 @@ mod tests {
 
     #[test]
     fn what_begins_in_one_of_the_newest_pauses_is_told_from_what_does_not() {
-        let mut pauses = Pauses { next: 0, since: None, over: [(0, 0); KEPT], count: 0 };
+        let mut pauses = Pauses::after(0);
         assert!(!pauses.cover(5));
         // It is paused from 10 to 15, from 20 to 25 and so on; what comes twice changes nothing.
         for round in 1..=1000u64 {

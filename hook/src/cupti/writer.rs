@@ -24,9 +24,9 @@ pub struct Writer {
 }
 
 impl Writer {
-    /// Which has written nothing yet.
-    pub fn new(functions: Functions) -> Self {
-        let (pair, pauses) = (Pair { ticks: 0, ns: 0, width: 0 }, Pauses::new());
+    /// Which has written nothing yet, and knows of pauses from this moment on.
+    pub fn new(functions: Functions, moment: u32) -> Self {
+        let (pair, pauses) = (Pair { ticks: 0, ns: 0, width: 0 }, Pauses::after(moment));
         Self { functions, pair, told: u64::MAX, pauses, unknown_told: false }
     }
 
@@ -51,10 +51,12 @@ impl Writer {
         }
     }
 
-    /// Says that all work is written that had ended when the clocks were last read, and what was dropped.
+    /// Says that all work is written that had ended when the clocks were last read, if it is, and what was dropped. After
+    /// a flush.
     pub fn complete(&mut self, thread: &mut Thread) {
         self.dropped(thread);
-        if self.pair.ns != 0 && record::put_other(thread, &self.pair.record(self.pair.ns)) {
+        let complete = if buffers::withheld(self.pair.ticks) { 0 } else { self.pair.ns };
+        if self.pair.ns != 0 && record::put_other(thread, &self.pair.record(complete)) {
             self.told = record::chunk_sequence(thread);
         }
     }
