@@ -62,6 +62,21 @@ fn events() {
 }
 
 #[test]
+fn events_of_one_kind() {
+    at_each_size("events_kinds", ScreenId::Events, "f j Enter Esc");
+}
+
+#[test]
+fn the_chooser_of_kinds() {
+    at_each_size("kinds", ScreenId::Events, "f j Space j");
+}
+
+#[test]
+fn details_of_a_kernel() {
+    at_each_size("details_kernel", ScreenId::Events, "j j j j j j Enter");
+}
+
+#[test]
 fn events_behind_a_node() {
     at_each_size("events_behind", ScreenId::Calls, "j j j Enter F");
 }
