@@ -63,16 +63,17 @@ impl Context<'_, '_> {
 
     /// Which call submitted it.
     fn submission(&self, lane: &Lane, activity: &Activity, fields: &mut Fields) {
-        let Some((track, row, call)) = submitting_call(self.trace, lane.process, activity.correlation) else {
+        let submitting = submitting_call(self.trace, lane.process, activity.correlation);
+        let Some((.., call)) = submitting.and_then(|(track, row, _)| self.outermost(track, row)) else {
             let known = self.trace.activities.of(lane.process).is_some_and(|of| of.evidence.ever(What::Correlation));
             let why = if known { "a call that is not known" } else { "not recorded which call it was" };
             return field(fields, "launched by", why.to_owned());
         };
         let name = super::safe::safe(self.trace.api_name(call.api));
-        field(fields, "launched by", format!("{name} from {}", self.launching_site(track, row)));
+        field(fields, "launched by", format!("{name} from {}", self.namer.site(call.site)));
         if activity.timed {
             let waited = activity.start_ns.saturating_sub(call.start_ns);
-            field(fields, "began", format!("{} ns after that call began", grouped(waited)));
+            field(fields, "began", format!("{} after that call began", duration(waited)));
         }
     }
 
@@ -246,6 +247,15 @@ fn field(fields: &mut Fields, name: &str, value: String) {
 /// `65,536   (64 KiB)`
 fn exact(bytes: u64) -> String {
     if bytes < 1024 { grouped(bytes) } else { format!("{}   ({})", grouped(bytes), size(bytes)) }
+}
+
+/// A duration to two digits at least.
+fn duration(ns: u64) -> String {
+    match ns {
+        0..10_000 => format!("{} ns", grouped(ns)),
+        10_000..10_000_000 => format!("{} us", grouped(ns / 1000)),
+        _ => format!("{} ms", grouped(ns / 1_000_000)),
+    }
 }
 
 /// A number with its thousands apart.

@@ -11,7 +11,7 @@ use crate::graph::WorkStream;
 use crate::trace::activity::{LaneId, raw};
 use crate::trace::range::Range;
 use crate::trace::value::size;
-use crate::trace::{Activity, ActivityKind, Bytes, Lane, NO_DEVICE, RangeKind, Trace, TrackId};
+use crate::trace::{Activity, ActivityKind, Bytes, Call, Lane, NO_DEVICE, RangeKind, Trace, TrackId};
 use umtui_wire::activity as wire;
 
 /// What rows are made of.
@@ -30,6 +30,7 @@ impl Context<'_, '_> {
         let lane = self.trace.activities.lane(id)?;
         let activity = lane.get(row)?;
         let launch = submitting_call(self.trace, lane.process, activity.correlation);
+        let launch = launch.and_then(|(track, row, _)| self.outermost(track, row));
         let is_moment = matches!(activity.kind, ActivityKind::Event | ActivityKind::Memory) || {
             let moments = [wire::UNIFIED_CPU_FAULT, wire::UNIFIED_THRASHING, wire::UNIFIED_REMOTE_MAP];
             activity.kind == ActivityKind::Unified && moments.contains(&activity.unified().0)
@@ -45,20 +46,18 @@ impl Context<'_, '_> {
             name: self.name(&activity),
             arguments: self.arguments(id, lane, row, &activity),
             result: String::new(),
-            site: launch.map_or_else(String::new, |(track, row, _)| self.launching_site(track, row)),
+            site: launch.map_or_else(String::new, |(.., call)| self.namer.site(call.site)),
             outcome: if activity.timed { Outcome::Done } else { Outcome::EntryOnly },
             launched_by: launch.map(|(track, row, _)| (track.0, row as u64)),
         })
     }
 
-    /// The code that made the call, or the call around it.
-    pub(super) fn launching_site(&self, track: TrackId, row: usize) -> String {
-        let track = self.trace.track(track);
-        let outermost = track.and_then(|track| {
-            let last = track.group(row).end.checked_sub(1).and_then(|row| track.call(row));
-            last.filter(|call| call.depth == 0).or_else(|| track.call(row))
-        });
-        outermost.map_or_else(String::new, |call| self.namer.site(call.site))
+    /// The call that the program made, of which this one is a part; itself if that is not known.
+    pub(super) fn outermost(&self, id: TrackId, row: usize) -> Option<(TrackId, usize, Call)> {
+        let track = self.trace.track(id)?;
+        let last = track.group(row).end.checked_sub(1);
+        let outermost = last.and_then(|row| track.call(row).map(|call| (id, row, call)));
+        outermost.filter(|(.., call)| call.depth == 0).or_else(|| track.call(row).map(|call| (id, row, call)))
     }
 
     /// What happened.

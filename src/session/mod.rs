@@ -22,6 +22,7 @@ mod gpu;
 mod gpu_details;
 mod gpu_events;
 mod labels;
+mod launches;
 mod loaded;
 mod matches;
 mod metrics;

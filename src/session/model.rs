@@ -1,15 +1,16 @@
 //! What has been read and what is derived from it; makes rows of both.
 
 use std::sync::Arc;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
+use super::gpu_events::Context;
 use super::labels::Namer;
 use super::matches::{Filtered, Matches};
 use super::order::{All, NoCalls, Order, open_calls};
 use super::others::{CellKey, Others};
-use super::view::{CallsRequest, CallsRows, EventGroup, EventKinds, EventsRequest, EventsRows};
+use super::view::{CallsRequest, CallsRows, EventGroup, EventKinds, EventsRequest, EventsRows, Launches};
 use super::{calls, events};
-use crate::graph::{Cells, Gpu, Grouping, NodeKey, Rows, Tree, Windows, WorkStream};
+use crate::graph::{Cells, Gpu, Grouping, NodeKey, Rows, Tree, What, Windows, WorkCell, WorkStream};
 use crate::symbols::Symbols;
 use crate::trace::{Bytes, Trace};
 use rustc_hash::FxHashSet;
@@ -26,6 +27,17 @@ pub(super) struct Model {
     views: Vec<Derived>,
     matches: Option<(Grouping, NodeKey, Matches)>,
     others: Others,
+    launches: Option<KnownLaunches>,
+}
+
+/// Launches of a kernel as they were looked at last.
+struct KnownLaunches {
+    node: (Grouping, NodeKey),
+    /// Records that there were.
+    records: u64,
+    at: Instant,
+    cost: Duration,
+    launches: Launches,
 }
 
 /// The rows of a grouping, and the state of the trace they are of.
@@ -84,7 +96,35 @@ impl Model {
         namer.threads_alone = request.grouping == Grouping::Inverted;
         let view = self.views.iter_mut().find(|view| view.windows.rows.grouping() == request.grouping);
         let cells = (self.tree.cells(), &self.gpu.work);
-        view.map(|view| calls::rows(&mut view.windows, cells, &namer, request)).unwrap_or_default()
+        let mut rows = view.map(|view| calls::rows(&mut view.windows, cells, &namer, request)).unwrap_or_default();
+        if let Some(key) = request.cursor {
+            rows.launches = self.launches(request.grouping, key).map(|launches| (key, launches));
+        }
+        rows
+    }
+
+    /// What is known of the launches at a node, if it is a kernel's.
+    fn launches(&mut self, grouping: Grouping, key: NodeKey) -> Option<Launches> {
+        let rows = &self.views.iter().find(|view| view.windows.rows.grouping() == grouping)?.windows.rows;
+        let row = rows.find(key)?;
+        if !matches!(rows.get(row)?.what, What::Kernel(_)) {
+            return None;
+        }
+        let (node, records) = ((grouping, key), self.trace.activities.records());
+        if let Some(known) = self.launches.as_ref().filter(|known| known.node == node) {
+            // Looking at very many again and again must not hold up what is read.
+            if known.records == records || known.at.elapsed() < known.cost * 20 {
+                return Some(known.launches.clone());
+            }
+        }
+        let at = Instant::now();
+        let cells = rows.work_cells(row);
+        let cells: Vec<&WorkCell> = cells.into_iter().filter_map(|id| self.gpu.work.cells().get(id as usize)).collect();
+        let namer = Namer::new(&self.trace, &mut self.symbols);
+        let context = Context { trace: &self.trace, files: &self.files, namer: &namer, streams: &[] };
+        let launches = context.launches(&cells);
+        self.launches = Some(KnownLaunches { node, records, at, cost: at.elapsed(), launches: launches.clone() });
+        Some(launches)
     }
 
     /// Rows of the events screen, and whether all events have been looked at by `until`.

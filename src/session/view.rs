@@ -249,6 +249,34 @@ pub struct GpuPart {
     pub bytes: Option<u64>,
 }
 
+/// Launches of a kernel, those without times left out.
+#[derive(Clone, Debug, PartialEq, Eq, Default)]
+pub struct Launches {
+    /// How many were compared: of very many only every so many.
+    pub compared: u64,
+    /// The half with the shorter durations.
+    pub fast: Option<Half>,
+    /// The other half.
+    pub slow: Option<Half>,
+    /// Grid and block of the slowest launch, x, y, z.
+    pub grid: Option<([u32; 3], [u16; 3])>,
+    /// Code that launched it, with how often.
+    pub sites: Vec<(String, u64)>,
+    /// Further places in code.
+    pub more_sites: usize,
+}
+
+/// Half of a kernel's launches.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub struct Half {
+    /// Shortest duration, ns.
+    pub min_ns: u64,
+    /// Longest, ns.
+    pub max_ns: u64,
+    /// Bytes of the pages that moved to or from the device while any of them ran; `None`: not recorded.
+    pub moved: Option<u64>,
+}
+
 /// Rows of the calls screen.
 #[derive(Clone, Debug, PartialEq, Eq, Default)]
 pub struct CallsRows {
@@ -262,6 +290,8 @@ pub struct CallsRows {
     pub rows: Vec<CallRow>,
     /// Half-width of the percentiles' error, per cent.
     pub quantile_error_pct: u8,
+    /// Of the cursor's node, if that is a kernel.
+    pub launches: Option<(NodeKey, Launches)>,
 }
 
 /// How an event ended.

@@ -475,7 +475,19 @@ fn calls(request: &CallsRequest, turned: bool) -> CallsRows {
         first = first.min(row).max((row + 1).saturating_sub(request.rows));
     }
     let rows = all.iter().skip(first).take(request.rows).cloned().collect();
-    CallsRows { total: all.len(), first, cursor, rows, quantile_error_pct: 6 }
+    let half = |from, moved| Half { min_ns: from, max_ns: from * 2, moved: Some(moved) };
+    let launches = cursor.and_then(|row| all.get(row)).filter(|row| row.kind == NodeKind::Kernel).map(|row| {
+        let launches = Launches {
+            compared: row.count,
+            fast: Some(half(2_700_000, 0)),
+            slow: Some(half(5_400_000, 12_582_912)),
+            grid: Some(([4096, 1, 1], [256, 1, 1])),
+            sites: vec![("solver.cu:131 step()".to_owned(), 8_990), ("solver.cu:140 last()".to_owned(), 10)],
+            more_sites: 0,
+        };
+        (row.key, launches)
+    });
+    CallsRows { total: all.len(), first, cursor, rows, quantile_error_pct: 6, launches }
 }
 
 /// Events in the made-up trace.

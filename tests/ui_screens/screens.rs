@@ -52,6 +52,12 @@ fn calls_by_device_with_what_moved() {
 }
 
 #[test]
+fn details_of_a_kernels_launches() {
+    at_each_size("calls_kernel", ScreenId::Calls, "t z z j j j j j j");
+    at_each_size("calls_kernel_details", ScreenId::Calls, "t z z j j j j j j d");
+}
+
+#[test]
 fn calls_as_shares_sorted_by_self() {
     at_each_size("calls_shares", ScreenId::Calls, "j % s");
 }

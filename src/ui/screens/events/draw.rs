@@ -62,7 +62,7 @@ pub fn draw(state: &State, paint: &mut Paint<'_>, area: Rect) {
     match &state.rows {
         None => empty(paint, parts.list, "reading"),
         Some(rows) if rows.total == 0 && (state.kinds != EventKinds::ALL || state.scope.is_some()) => {
-            empty(paint, parts.list, "no such events; f chooses the kinds, Backspace shows all calls again")
+            empty(paint, parts.list, "no such events; f chooses the kinds")
         }
         Some(rows) if rows.total == 0 => {
             empty(paint, parts.list, "no events yet: they appear here as the program runs")
@@ -177,7 +177,12 @@ fn call(paint: &mut Paint<'_>, y: u16, event: &EventRow, (x, cells): (u16, u16),
     let text = match event.group {
         EventGroup::Calls => format!("{indent}{}({})", event.name, event.arguments),
         EventGroup::Ranges => format!("{indent}{}", event.name),
-        _ => format!("* {}  {}", event.name, event.arguments),
+        _ => {
+            let whole = format!("* {}  {}", event.name, event.arguments);
+            // Where there is no room, grid and block say more than the types of a kernel's parameters.
+            let fits = truncate::width(&whole) <= usize::from(cells);
+            if fits { whole } else { format!("* {}  {}", without_parameters(&event.name), event.arguments) }
+        }
     };
     let shifted: String = text.chars().skip(usize::from(shift)).collect();
     let role = match (event.group, event.depth) {
@@ -189,4 +194,38 @@ fn call(paint: &mut Paint<'_>, y: u16, event: &EventRow, (x, cells): (u16, u16),
     };
     let end = paint.text(x, y, cells - result_cells, &shifted, role);
     paint.text(end, y, result_cells, &result, role);
+}
+
+/// A function's name without its parameters and what it returns.
+fn without_parameters(name: &str) -> &str {
+    let (mut depth, mut from) = (0u32, 0);
+    for (at, char) in name.char_indices() {
+        match char {
+            '<' => depth += 1,
+            '>' => depth = depth.saturating_sub(1),
+            // `void f<int>(int)`; what stands between other words belongs to no function.
+            ' ' if depth == 0 && name.get(..at) == Some("void") => from = at + 1,
+            '(' if depth == 0 && at > from && name.ends_with(')') => return name.get(from..at).unwrap_or(name),
+            _ => {}
+        }
+    }
+    name
+}
+
+#[cfg(test)]
+mod tests {
+    use super::without_parameters;
+
+    #[test]
+    fn parameters_are_left_out_where_there_are_some() {
+        for (whole, short) in [
+            ("forward(float const*, int)", "forward"),
+            ("void a::b<(int)3, float>(float)", "a::b<(int)3, float>"),
+            ("ampere_sgemm_128x64_nn", "ampere_sgemm_128x64_nn"),
+            ("pages host > device, fault", "pages host > device, fault"),
+            ("(odd)", "(odd)"),
+        ] {
+            assert_eq!(without_parameters(whole), short);
+        }
+    }
 }
