@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use crate::correlate::{Order, order};
 use crate::graph::{Amounts, Gpu, Stats};
-use crate::session::evidence;
+use crate::session::{evidence, overhead};
 use crate::symbols::demangled;
 use crate::trace::activity::{LaneId, What};
 use crate::trace::{LaneOf, NO_DEVICE, NameId, ProcessId, StreamId, Trace};
@@ -302,20 +302,8 @@ fn unified(trace: &Trace, gpu: &Gpu) -> Vec<UnifiedDevice> {
 }
 
 fn overheads(gpu: &Gpu) -> Vec<Overhead> {
-    let kind = |kind: u64| match kind {
-        1 => "driver compiler".to_owned(),
-        0x1_0000 => "buffer flush".to_owned(),
-        0x2_0000 => "instrumentation".to_owned(),
-        0x3_0000 => "resource".to_owned(),
-        0x4_0000 => "module loading by the runtime".to_owned(),
-        0x5_0000 => "lazy loading of functions".to_owned(),
-        0x6_0000 => "command buffer full".to_owned(),
-        0x7_0000 => "request of a buffer".to_owned(),
-        0x8_0000 => "start of unified-memory tracing".to_owned(),
-        other => format!("kind {other:#x}"),
-    };
     let row = |(&number, amounts): (&u64, &Amounts)| Overhead {
-        kind: kind(number),
+        kind: overhead(number),
         count: amounts.count,
         total_ns: amounts.total_ns,
     };

@@ -2,10 +2,12 @@
 
 use std::sync::Arc;
 
+use super::gpu_events::Context;
 use super::labels::{Namer, thread};
 use super::order::{Event, Order, Selection};
 use super::safe::safe;
-use super::view::{EventRow, EventsAt, EventsRequest, EventsRows, Outcome};
+use super::view::{EventGroup, EventRow, EventsAt, EventsRequest, EventsRows, Outcome};
+use crate::graph::WorkStream;
 use crate::trace::raw::RawCall;
 use crate::trace::value::print;
 use crate::trace::{Api, Bytes, Call, CallFlags, OpenCall, Style, Trace, Track, TrackId, Value};
@@ -21,11 +23,17 @@ pub(super) fn rows<S: Selection>(
     mut order: Order<'_, S>,
     files: &[Option<Arc<dyn Bytes>>],
     namer: &Namer<'_>,
+    streams: &[WorkStream],
     request: EventsRequest,
 ) -> EventsRows {
     let total = order.total();
     let last = total.saturating_sub(request.rows as u64);
+    let found = match request.at {
+        EventsAt::Call(track, row) => number_of(&mut order, TrackId(track), row),
+        _ => None,
+    };
     let first = match request.at {
+        EventsAt::Call(..) => found.unwrap_or(0).saturating_sub(request.rows as u64 / 2),
         EventsAt::Row(row) => row,
         EventsAt::Time(ns) => order.before(order.trace.start_ns().saturating_add(ns)),
         EventsAt::End => last,
@@ -33,11 +41,28 @@ pub(super) fn rows<S: Selection>(
     let first = first.min(last);
     let events = order.window(first, request.rows);
     let trace = order.trace;
+    let context = Context { trace, files, namer, streams };
+    let details = request.details.and_then(|number| {
+        let at = usize::try_from(number.checked_sub(first)?).ok()?;
+        match *events.get(at)? {
+            Event::Record(lane, row) => Some((number, context.details(lane, row))),
+            _ => None,
+        }
+    });
     let rows = events.into_iter().filter_map(|event| match event {
         Event::Ended(track, row) => ended(trace, files, namer, track, row),
         Event::Open(track, call) => open(trace, namer, track, &call),
+        Event::Range(track, row) => context.range(track, row),
+        Event::Record(lane, row) => context.record(lane, row),
     });
-    EventsRows { total, first, rows: rows.collect() }
+    EventsRows { total, first, rows: rows.collect(), found, details }
+}
+
+/// Number of a call among the events.
+fn number_of<S: Selection>(order: &mut Order<'_, S>, track: TrackId, row: u64) -> Option<u64> {
+    let row = usize::try_from(row).ok()?;
+    let call = order.trace.track(track)?.call(row)?;
+    order.number_of(track, row, call.start_ns)
 }
 
 fn ended(
@@ -89,6 +114,7 @@ impl Begun {
 /// The row of a call of which only the beginning is known.
 fn event(trace: &Trace, namer: &Namer<'_>, id: TrackId, track: &Track, begun: &Begun) -> EventRow {
     EventRow {
+        group: EventGroup::Calls,
         start_ns: begun.start_ns.saturating_sub(trace.start_ns()),
         duration_ns: None,
         pid: trace.process(track.process).map_or(0, |process| process.pid),
@@ -100,6 +126,7 @@ fn event(trace: &Trace, namer: &Namer<'_>, id: TrackId, track: &Track, begun: &B
         result: String::new(),
         site: namer.site(begun.site),
         outcome: Outcome::Running,
+        launched_by: None,
     }
 }
 

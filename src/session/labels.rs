@@ -148,6 +148,22 @@ pub(super) fn unified(counter: u16, flags: u8) -> String {
     }
 }
 
+/// `CUpti_ActivityOverheadKind`: where time went.
+pub(crate) fn overhead(kind: u64) -> String {
+    match kind {
+        1 => "driver compiler".to_owned(),
+        0x1_0000 => "buffer flush".to_owned(),
+        0x2_0000 => "instrumentation".to_owned(),
+        0x3_0000 => "resource".to_owned(),
+        0x4_0000 => "module loading by the runtime".to_owned(),
+        0x5_0000 => "lazy loading of functions".to_owned(),
+        0x6_0000 => "command buffer full".to_owned(),
+        0x7_0000 => "request of a buffer".to_owned(),
+        0x8_0000 => "start of unified-memory tracing".to_owned(),
+        other => format!("kind {other:#x}"),
+    }
+}
+
 /// `CUpti_ActivityUnifiedMemoryMigrationCause` in a word: what made pages move.
 pub(super) const fn cause(flags: u8) -> &'static str {
     match flags {

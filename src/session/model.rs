@@ -1,16 +1,19 @@
 //! What has been read and what is derived from it; makes rows of both.
 
 use std::sync::Arc;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
+use super::gpu_events::Context;
 use super::labels::Namer;
 use super::matches::{Filtered, Matches};
-use super::order::{All, Order, open_calls};
-use super::view::{CallsRequest, CallsRows, EventsRequest, EventsRows};
+use super::order::{All, NoCalls, Order, open_calls};
+use super::others::{CellKey, Others};
+use super::view::{CallsRequest, CallsRows, EventGroup, EventKinds, EventsRequest, EventsRows, Launches};
 use super::{calls, events};
-use crate::graph::{Cells, Gpu, Grouping, NodeKey, Rows, Tree, Windows};
+use crate::graph::{Cells, Gpu, Grouping, NodeKey, Rows, Tree, What, Windows, WorkCell, WorkStream};
 use crate::symbols::Symbols;
 use crate::trace::{Bytes, Trace};
+use rustc_hash::FxHashSet;
 
 /// A trace and everything derived from it.
 #[derive(Default)]
@@ -23,6 +26,18 @@ pub(super) struct Model {
     pub files: Vec<Option<Arc<dyn Bytes>>>,
     views: Vec<Derived>,
     matches: Option<(Grouping, NodeKey, Matches)>,
+    others: Others,
+    launches: Option<KnownLaunches>,
+}
+
+/// Launches of a kernel as they were looked at last.
+struct KnownLaunches {
+    node: (Grouping, NodeKey),
+    /// Records that there were.
+    records: u64,
+    at: Instant,
+    cost: Duration,
+    launches: Launches,
 }
 
 /// The rows of a grouping, and the state of the trace they are of.
@@ -81,31 +96,94 @@ impl Model {
         namer.threads_alone = request.grouping == Grouping::Inverted;
         let view = self.views.iter_mut().find(|view| view.windows.rows.grouping() == request.grouping);
         let cells = (self.tree.cells(), &self.gpu.work);
-        view.map(|view| calls::rows(&mut view.windows, cells, &namer, request)).unwrap_or_default()
+        let mut rows = view.map(|view| calls::rows(&mut view.windows, cells, &namer, request)).unwrap_or_default();
+        if let Some(key) = request.cursor {
+            rows.launches = self.launches(request.grouping, key).map(|launches| (key, launches));
+        }
+        rows
+    }
+
+    /// What is known of the launches at a node, if it is a kernel's.
+    fn launches(&mut self, grouping: Grouping, key: NodeKey) -> Option<Launches> {
+        let rows = &self.views.iter().find(|view| view.windows.rows.grouping() == grouping)?.windows.rows;
+        let row = rows.find(key)?;
+        if !matches!(rows.get(row)?.what, What::Kernel(_)) {
+            return None;
+        }
+        let (node, records) = ((grouping, key), self.trace.activities.records());
+        if let Some(known) = self.launches.as_ref().filter(|known| known.node == node) {
+            // Looking at very many again and again must not hold up what is read.
+            if known.records == records || known.at.elapsed() < known.cost * 20 {
+                return Some(known.launches.clone());
+            }
+        }
+        let at = Instant::now();
+        let cells = rows.work_cells(row);
+        let cells: Vec<&WorkCell> = cells.into_iter().filter_map(|id| self.gpu.work.cells().get(id as usize)).collect();
+        let namer = Namer::new(&self.trace, &mut self.symbols);
+        let context = Context { trace: &self.trace, files: &self.files, namer: &namer, streams: &[] };
+        let launches = context.launches(&cells);
+        self.launches = Some(KnownLaunches { node, records, at, cost: at.elapsed(), launches: launches.clone() });
+        Some(launches)
     }
 
     /// Rows of the events screen, and whether all events have been looked at by `until`.
     pub(super) fn events(&mut self, request: EventsRequest, until: Instant) -> (EventsRows, bool) {
+        let streams: Vec<WorkStream> =
+            self.gpu.work.places(&self.trace).into_iter().map(|place| place.stream).collect();
+        let has_calls = request.kinds.has(EventGroup::Calls);
         let Some((grouping, key)) = request.node else {
-            let open = open_calls(&self.trace, &self.tree);
+            let complete = self.look_for_others(request.kinds, None, until);
             let namer = Namer::new(&self.trace, &mut self.symbols);
-            let order = Order { trace: &self.trace, selection: &mut All, open: &open };
-            return (events::rows(order, &self.files, &namer, request), true);
+            let (trace, others) = (&self.trace, &self.others);
+            let rows = if has_calls {
+                let open = open_calls(&self.trace, &self.tree);
+                let order = Order { trace, selection: &mut All, open: &open, others };
+                events::rows(order, &self.files, &namer, &streams, request)
+            } else {
+                let order = Order { trace, selection: &mut NoCalls, open: &[], others };
+                events::rows(order, &self.files, &namer, &streams, request)
+            };
+            return (rows, complete);
         };
         self.view(grouping);
         if self.matches.as_ref().is_none_or(|(of, node, _)| (*of, *node) != (grouping, key)) {
             self.matches = Some((grouping, key, Matches::default()));
         }
+        let cells = self.cells_behind(grouping, key);
+        let mut complete = self.look_for_others(request.kinds, Some(cells), until);
         let rows = self.views.iter().map(|view| &view.windows.rows).find(|rows| rows.grouping() == grouping);
         let row = rows.and_then(|rows| rows.find(key).map(|row| (rows, row)));
         let (Some((rows, row)), Some((_, _, matches))) = (row, self.matches.as_mut()) else {
             return (EventsRows::default(), true);
         };
-        let complete = matches.update(&self.trace, &self.tree, rows, row, until);
+        let (trace, others) = (&self.trace, &self.others);
+        if !has_calls {
+            let namer = Namer::new(trace, &mut self.symbols);
+            let order = Order { trace, selection: &mut NoCalls, open: &[], others };
+            return (events::rows(order, &self.files, &namer, &streams, request), complete);
+        }
+        complete &= matches.update(trace, &self.tree, rows, row, until);
         let open = matches.open().to_vec();
-        let namer = Namer::new(&self.trace, &mut self.symbols);
+        let namer = Namer::new(trace, &mut self.symbols);
         let mut filtered = Filtered { matches, tree: &self.tree };
-        let order = Order { trace: &self.trace, selection: &mut filtered, open: &open };
-        (events::rows(order, &self.files, &namer, request), complete)
+        let order = Order { trace, selection: &mut filtered, open: &open, others };
+        (events::rows(order, &self.files, &namer, &streams, request), complete)
+    }
+
+    /// What the GPU did at a node of the calls tree and below it.
+    fn cells_behind(&self, grouping: Grouping, key: NodeKey) -> FxHashSet<CellKey> {
+        let Some((view, _)) = self.view_and_cells(grouping) else { return FxHashSet::default() };
+        let cells = view.rows.find(key).map(|row| view.rows.work_cells(row)).unwrap_or_default();
+        let cells = cells.into_iter().filter_map(|id| self.gpu.work.cells().get(id as usize));
+        cells.map(|cell| (cell.lane, cell.device, cell.of)).collect()
+    }
+
+    /// Looks for the events that are no calls; true when all have been looked at.
+    fn look_for_others(&mut self, kinds: EventKinds, cells: Option<FxHashSet<CellKey>>, until: Instant) -> bool {
+        if !self.others.is_of(kinds, cells.as_ref()) {
+            self.others = Others::new(kinds, cells);
+        }
+        self.others.update(&self.trace, until)
     }
 }

@@ -2,23 +2,30 @@
 //!
 //! A thread's calls can be had in order of start (`Track::in_order`), and how many of them start before a moment is
 //! found by bisection. So the event with number `n` is: the last moment before which at most `n` events start, and
-//! from there on a merge of the threads. Calls that have not ended stand where they began.
+//! from there on a merge of the threads. Calls that have not ended stand where they began. What the GPU did and ranges
+//! stand among the calls ([`Others`]).
 
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
 use std::ops::Range;
 
+use super::others::Others;
 use crate::graph::Tree;
+use crate::trace::activity::LaneId;
 use crate::trace::{OpenCall, Trace, Track, TrackId};
 
 /// Rows fetched of a thread at once.
 const FETCH: usize = 32;
+/// Events among which a call is looked for that start at the same time, or soon after.
+const SAME_START: usize = 512;
 
-/// An event: a call that has ended, by its row, or one that has not.
+/// An event: a call that has ended, by its row, or one that has not; a range or a record of a lane, by its row.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum Event {
     Ended(TrackId, usize),
     Open(TrackId, OpenCall),
+    Range(TrackId, usize),
+    Record(LaneId, usize),
 }
 
 /// Which rows of a thread take part, in order of start.
@@ -47,6 +54,23 @@ impl Selection for All {
         let Some(track) = trace.track(track) else { return Vec::new() };
         let rows = track.in_order(places).into_iter();
         rows.filter_map(|row| track.call(row).map(|call| (call.start_ns, call.depth, row))).collect()
+    }
+}
+
+/// No rows.
+pub(super) struct NoCalls;
+
+impl Selection for NoCalls {
+    fn len(&mut self, _: &Trace, _: TrackId) -> usize {
+        0
+    }
+
+    fn before(&mut self, _: &Trace, _: TrackId, _: u64) -> usize {
+        0
+    }
+
+    fn rows(&mut self, _: &Trace, _: TrackId, _: Range<usize>) -> Vec<(u64, u8, usize)> {
+        Vec::new()
     }
 }
 
@@ -86,14 +110,24 @@ pub(super) struct Order<'a, S> {
     pub selection: &'a mut S,
     /// By start.
     pub open: &'a [(TrackId, OpenCall)],
+    pub others: &'a Others,
 }
 
-/// The next event of each stream: start, thread (open calls first), depth, row.
-type Heap = BinaryHeap<Reverse<(u64, Option<TrackId>, u8, usize)>>;
+/// The next event of each stream: start, stream, depth, row.
+type Heap = BinaryHeap<Reverse<(u64, usize, u8, usize)>>;
 
-/// Next of a thread's rows, or of the open calls.
+/// Where events come from.
+#[derive(Clone, Copy)]
+enum Source {
+    Open,
+    Ranges(TrackId),
+    Calls(TrackId),
+    Lane(LaneId),
+}
+
+/// Next of a source's rows.
 struct Stream {
-    track: Option<TrackId>,
+    source: Source,
     next: usize,
     fetched: VecDeque<(u64, u8, usize)>,
 }
@@ -101,25 +135,67 @@ struct Stream {
 impl<S: Selection> Order<'_, S> {
     /// Events in all.
     pub(super) fn total(&mut self) -> u64 {
-        let tracks = self.tracks();
-        tracks.map(|track| self.selection.len(self.trace, track) as u64).sum::<u64>() + self.open.len() as u64
+        self.sources().map(|source| self.len(source) as u64).sum()
     }
 
     /// Events that start before a time, ns.
     pub(super) fn before(&mut self, ns: u64) -> u64 {
-        let open = self.open.partition_point(|(_, call)| call.start_ns < ns) as u64;
-        let tracks = self.tracks();
-        tracks.map(|track| self.selection.before(self.trace, track, ns) as u64).sum::<u64>() + open
+        self.sources().map(|source| self.before_in(source, ns) as u64).sum()
     }
 
-    fn tracks(&self) -> impl Iterator<Item = TrackId> + use<S> {
-        (0..u32::try_from(self.trace.tracks.len()).unwrap_or(u32::MAX)).map(TrackId)
+    /// All sources, in the order in which their events stand that start at the same time.
+    fn sources(&self) -> impl Iterator<Item = Source> + use<S> {
+        let tracks = u32::try_from(self.trace.tracks.len()).unwrap_or(u32::MAX);
+        let lanes = u32::try_from(self.trace.activities.lanes().len()).unwrap_or(u32::MAX);
+        let (ranges, calls) = ((0..tracks).map(TrackId), (0..tracks).map(TrackId));
+        let threads = ranges.map(Source::Ranges).chain(calls.map(Source::Calls));
+        std::iter::once(Source::Open).chain(threads).chain((0..lanes).map(LaneId).map(Source::Lane))
+    }
+
+    fn len(&mut self, source: Source) -> usize {
+        match source {
+            Source::Open => self.open.len(),
+            Source::Ranges(track) => self.others.ranges(self.trace, track),
+            Source::Calls(track) => self.selection.len(self.trace, track),
+            Source::Lane(lane) => self.others.len(lane),
+        }
+    }
+
+    fn before_in(&mut self, source: Source, ns: u64) -> usize {
+        match source {
+            Source::Open => self.open.partition_point(|(_, call)| call.start_ns < ns),
+            Source::Ranges(track) => self.others.ranges_before(self.trace, track, ns),
+            Source::Calls(track) => self.selection.before(self.trace, track, ns),
+            Source::Lane(lane) => self.others.before(self.trace, lane, ns),
+        }
+    }
+
+    fn rows(&mut self, source: Source, places: Range<usize>) -> Vec<(u64, u8, usize)> {
+        match source {
+            Source::Open => {
+                let open = self.open.iter().enumerate().skip(places.start).take(places.len());
+                open.map(|(row, (_, call))| (call.start_ns, call.depth, row)).collect()
+            }
+            Source::Ranges(track) => self.others.range_rows(self.trace, track, places),
+            Source::Calls(track) => self.selection.rows(self.trace, track, places),
+            Source::Lane(lane) => self.others.rows(self.trace, lane, places),
+        }
+    }
+
+    /// A span of time in which all events start, ns.
+    fn span(&self) -> (u64, u64) {
+        // Records without times stand where they were written down, which may be outside.
+        let lanes = self.trace.activities.lanes().iter().filter(|lane| !lane.is_empty());
+        let lanes = lanes.map(crate::trace::Lane::span);
+        let trace = (self.trace.start_ns(), self.trace.end_ns());
+        lanes.fold(trace, |all, lane| (all.0.min(lane.0), all.1.max(lane.1)))
     }
 
     /// The events from number `first` on.
     pub(super) fn window(&mut self, first: u64, count: usize) -> Vec<Event> {
         // The last moment before which at most `first` events start.
-        let (mut low, mut high) = (self.trace.start_ns(), self.trace.end_ns().saturating_add(1));
+        let (mut low, high) = self.span();
+        let mut high = high.saturating_add(1);
         while high - low > 1 {
             let middle = low + (high - low) / 2;
             if self.before(middle) <= first {
@@ -129,54 +205,53 @@ impl<S: Selection> Order<'_, S> {
             }
         }
         let mut skip = first.saturating_sub(self.before(low));
-        let mut streams = self.streams(low);
+        let mut streams: Vec<Stream> = Vec::new();
+        for source in self.sources() {
+            let next = self.before_in(source, low);
+            if next < self.len(source) {
+                streams.push(Stream { source, next, fetched: VecDeque::new() });
+            }
+        }
         let mut heap = Heap::new();
         for index in 0..streams.len() {
             self.push(&mut streams, index, &mut heap);
         }
         let mut events = Vec::with_capacity(count);
         while events.len() < count {
-            let Some(Reverse((_, track, _, row))) = heap.pop() else { break };
-            let index = track.map_or(0, |track| track.index() + 1);
+            let Some(Reverse((_, index, _, row))) = heap.pop() else { break };
             self.push(&mut streams, index, &mut heap);
             if skip > 0 {
                 skip -= 1;
                 continue;
             }
-            let open = || self.open.get(row).map(|&(track, call)| Event::Open(track, call));
-            events.extend(track.map_or_else(open, |track| Some(Event::Ended(track, row))));
+            events.extend(match streams.get(index).map(|stream| stream.source) {
+                Some(Source::Open) => self.open.get(row).map(|&(track, call)| Event::Open(track, call)),
+                Some(Source::Ranges(track)) => Some(Event::Range(track, row)),
+                Some(Source::Calls(track)) => Some(Event::Ended(track, row)),
+                Some(Source::Lane(lane)) => Some(Event::Record(lane, row)),
+                None => None,
+            });
         }
         events
     }
 
-    /// One stream for the open calls and one for each thread, all at `ns`.
-    fn streams(&mut self, ns: u64) -> Vec<Stream> {
-        let open = self.open.partition_point(|(_, call)| call.start_ns < ns);
-        let mut streams = vec![Stream { track: None, next: open, fetched: VecDeque::new() }];
-        for track in self.tracks() {
-            let next = self.selection.before(self.trace, track, ns);
-            streams.push(Stream { track: Some(track), next, fetched: VecDeque::new() });
-        }
-        streams
+    /// Number of an ended call that starts at this time, ns.
+    pub(super) fn number_of(&mut self, track: TrackId, row: usize, ns: u64) -> Option<u64> {
+        let first = self.before(ns);
+        let at = self.window(first, SAME_START).iter().position(|&event| event == Event::Ended(track, row))?;
+        Some(first + at as u64)
     }
 
     /// Puts the next event of a stream on the heap.
     fn push(&mut self, streams: &mut [Stream], index: usize, heap: &mut Heap) {
         let Some(stream) = streams.get_mut(index) else { return };
-        let Some(track) = stream.track else {
-            if let Some((_, call)) = self.open.get(stream.next) {
-                heap.push(Reverse((call.start_ns, None, call.depth, stream.next)));
-                stream.next += 1;
-            }
-            return;
-        };
         if stream.fetched.is_empty() {
             let places = stream.next..stream.next + FETCH;
-            stream.fetched.extend(self.selection.rows(self.trace, track, places));
+            stream.fetched.extend(self.rows(stream.source, places));
             stream.next += stream.fetched.len();
         }
         if let Some((ns, depth, row)) = stream.fetched.pop_front() {
-            heap.push(Reverse((ns, Some(track), depth, row)));
+            heap.push(Reverse((ns, index, depth, row)));
         }
     }
 }

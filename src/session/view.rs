@@ -35,6 +35,79 @@ pub enum EventsAt {
     Time(u64),
     /// The newest.
     End,
+    /// Where this call stands: thread and row of it, as an event's [`EventRow::launched_by`] has them.
+    Call(u32, u64),
+}
+
+/// Kinds of events that are shown or left out together.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[allow(missing_docs, reason = "the names say it")]
+#[repr(u8)]
+pub enum EventGroup {
+    Calls,
+    /// Also whole graphs.
+    Kernels,
+    /// Also memory set.
+    Copies,
+    /// Of the host and of streams; also events recorded.
+    Waits,
+    Migrations,
+    /// Page faults, thrashing, throttling and remote mappings.
+    Faults,
+    /// As the driver sees them.
+    Allocations,
+    /// Time that the driver or the profiling interface took.
+    Overheads,
+    /// Also marks.
+    Ranges,
+}
+
+impl EventGroup {
+    /// All of them.
+    pub const ALL: [Self; 9] = [
+        Self::Calls,
+        Self::Kernels,
+        Self::Copies,
+        Self::Waits,
+        Self::Migrations,
+        Self::Faults,
+        Self::Allocations,
+        Self::Overheads,
+        Self::Ranges,
+    ];
+}
+
+/// A set of groups.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct EventKinds(u16);
+
+impl Default for EventKinds {
+    fn default() -> Self {
+        Self::ALL
+    }
+}
+
+impl EventKinds {
+    /// All.
+    pub const ALL: Self = Self((1 << EventGroup::ALL.len()) - 1);
+
+    /// One alone.
+    #[must_use]
+    pub const fn only(group: EventGroup) -> Self {
+        Self(1 << group as u16)
+    }
+
+    /// Whether a group is in it.
+    #[must_use]
+    pub const fn has(self, group: EventGroup) -> bool {
+        self.0 >> group as u16 & 1 == 1
+    }
+
+    /// The set with a group put in or taken out.
+    #[must_use]
+    pub const fn flipped(self, group: EventGroup) -> Self {
+        Self(self.0 ^ 1 << group as u16)
+    }
 }
 
 /// Rows of the events screen.
@@ -46,6 +119,10 @@ pub struct EventsRequest {
     pub at: EventsAt,
     /// Rows wanted.
     pub rows: usize,
+    /// Kinds of events that are shown.
+    pub kinds: EventKinds,
+    /// The row of which more is wanted than it says itself.
+    pub details: Option<u64>,
 }
 
 /// Lines of the child's output.
@@ -172,6 +249,34 @@ pub struct GpuPart {
     pub bytes: Option<u64>,
 }
 
+/// Launches of a kernel, those without times left out.
+#[derive(Clone, Debug, PartialEq, Eq, Default)]
+pub struct Launches {
+    /// How many were compared: of very many only every so many.
+    pub compared: u64,
+    /// The half with the shorter durations.
+    pub fast: Option<Half>,
+    /// The other half.
+    pub slow: Option<Half>,
+    /// Grid and block of the slowest launch, x, y, z.
+    pub grid: Option<([u32; 3], [u16; 3])>,
+    /// Code that launched it, with how often.
+    pub sites: Vec<(String, u64)>,
+    /// Further places in code.
+    pub more_sites: usize,
+}
+
+/// Half of a kernel's launches.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub struct Half {
+    /// Shortest duration, ns.
+    pub min_ns: u64,
+    /// Longest, ns.
+    pub max_ns: u64,
+    /// Bytes of the pages that moved to or from the device while any of them ran; `None`: not recorded.
+    pub moved: Option<u64>,
+}
+
 /// Rows of the calls screen.
 #[derive(Clone, Debug, PartialEq, Eq, Default)]
 pub struct CallsRows {
@@ -185,6 +290,8 @@ pub struct CallsRows {
     pub rows: Vec<CallRow>,
     /// Half-width of the percentiles' error, per cent.
     pub quantile_error_pct: u8,
+    /// Of the cursor's node, if that is a kernel.
+    pub launches: Option<(NodeKey, Launches)>,
 }
 
 /// How an event ended.
@@ -203,19 +310,21 @@ pub enum Outcome {
 /// A row of the events screen.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct EventRow {
+    /// What kind of event it is.
+    pub group: EventGroup,
     /// Start, ns since the trace began.
     pub start_ns: u64,
     /// Duration; `None` if it was not seen.
     pub duration_ns: Option<u64>,
     /// Process id.
     pub pid: u32,
-    /// Thread id.
+    /// Thread id; zero for what no thread did.
     pub thread: u32,
-    /// Thread name.
+    /// Thread name; of what no thread did where it happened, `GPU 0`.
     pub thread_name: String,
     /// Nesting, 0 for calls made by the program.
     pub depth: u8,
-    /// Function.
+    /// Function; of other events what happened.
     pub name: String,
     /// Arguments as text, `ptr=0x7f.. bytes=64 MiB`.
     pub arguments: String,
@@ -225,6 +334,8 @@ pub struct EventRow {
     pub site: String,
     /// How it ended.
     pub outcome: Outcome,
+    /// Of work of the GPU the call that submitted it, if it is known: thread and row, for [`EventsAt::Call`].
+    pub launched_by: Option<(u32, u64)>,
 }
 
 /// Rows of the events screen, by start.
@@ -236,6 +347,10 @@ pub struct EventsRows {
     pub first: u64,
     /// The rows.
     pub rows: Vec<EventRow>,
+    /// The row asked for by [`EventsAt::Call`], if it is there.
+    pub found: Option<u64>,
+    /// More about the row asked for: its number, names and values.
+    pub details: Option<(u64, Vec<(String, String)>)>,
 }
 
 /// What is known of one process, for the overview.

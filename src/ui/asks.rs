@@ -73,6 +73,7 @@ impl Asks {
         let held = matches!(root.display, Display::Held { .. }) && answer.id != self.by_view;
         let body = root.body().as_size();
         let rows_changed = !held && root.screens.get_mut(root.current).apply(answer.body, newest, body);
+        let rows_changed = root.pass_details() || rows_changed;
         let status_changed = root.status.as_ref() != Some(&answer.status);
         if status_changed {
             root.status = Some(answer.status);

@@ -2,7 +2,7 @@
 
 use super::screens::ScreenId;
 use super::screens::calls::columns::Chosen;
-use crate::session::view::{Column, Grouping, NodeKey};
+use crate::session::view::{Column, EventKinds, Grouping, NodeKey};
 
 /// How the explorer was left.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -35,6 +35,8 @@ pub struct Scope {
 pub enum Popup {
     /// The column chooser, with the columns that are shown now.
     Columns(Chosen),
+    /// The chooser of kinds of events, with those that are shown now.
+    Kinds(EventKinds),
     /// Names and values.
     Details {
         /// Heading.
@@ -60,6 +62,8 @@ pub enum Effect {
     Close,
     /// Show these columns in the calls, sorted by one of them if one was picked.
     Columns(Chosen, Option<Column>),
+    /// Show these kinds of events.
+    Kinds(EventKinds),
     /// Let the program run on and leave.
     Detach,
     /// Ask the program to end and leave.

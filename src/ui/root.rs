@@ -163,6 +163,8 @@ impl Root {
             Effect::Open(Popup::Details { title, fields }) => {
                 self.layers.push(Box::new(layers::details::Details::new(title, fields)));
             }
+            Effect::Open(Popup::Kinds(kinds)) => self.layers.push(Box::new(layers::kinds::Kinds::new(kinds))),
+            Effect::Kinds(kinds) => self.screens.events.show_kinds(kinds),
             Effect::Close => drop(self.layers.pop()),
             Effect::Columns(chosen, sort) => calls::choose(&mut self.screens.calls, chosen, sort),
             Effect::Detach => return Order::Leave(Outcome::Detached),
@@ -175,6 +177,12 @@ impl Root {
     fn go(&mut self, screen: ScreenId) {
         self.trail.push(self.current);
         self.current = screen;
+    }
+
+    /// Hands what the screen had asked for to the popup that waits for it. Says whether that changed anything.
+    pub fn pass_details(&mut self) -> bool {
+        let Some(fields) = self.screens.get_mut(self.current).take_details() else { return false };
+        self.layers.last_mut().is_some_and(|layer| layer.take_details(&fields))
     }
 
     fn back(&mut self) {

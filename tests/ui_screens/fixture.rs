@@ -475,13 +475,73 @@ fn calls(request: &CallsRequest, turned: bool) -> CallsRows {
         first = first.min(row).max((row + 1).saturating_sub(request.rows));
     }
     let rows = all.iter().skip(first).take(request.rows).cloned().collect();
-    CallsRows { total: all.len(), first, cursor, rows, quantile_error_pct: 6 }
+    let half = |from, moved| Half { min_ns: from, max_ns: from * 2, moved: Some(moved) };
+    let launches = cursor.and_then(|row| all.get(row)).filter(|row| row.kind == NodeKind::Kernel).map(|row| {
+        let launches = Launches {
+            compared: row.count,
+            fast: Some(half(2_700_000, 0)),
+            slow: Some(half(5_400_000, 12_582_912)),
+            grid: Some(([4096, 1, 1], [256, 1, 1])),
+            sites: vec![("solver.cu:131 step()".to_owned(), 8_990), ("solver.cu:140 last()".to_owned(), 10)],
+            more_sites: 0,
+        };
+        (row.key, launches)
+    });
+    CallsRows { total: all.len(), first, cursor, rows, quantile_error_pct: 6, launches }
 }
 
 /// Events in the made-up trace.
 pub const EVENTS: u64 = 3_900_000;
 
+/// What is no call: every fourth event.
+fn other(number: u64) -> EventRow {
+    let which = (number / 4 % 6) as usize;
+    let groups = [
+        EventGroup::Ranges,
+        EventGroup::Kernels,
+        EventGroup::Migrations,
+        EventGroup::Copies,
+        EventGroup::Faults,
+        EventGroup::Ranges,
+    ];
+    let names = [
+        "range step",
+        "void solver::step<float>(float*, unsigned long)",
+        "pages host > device, fault",
+        "copy host > device, pageable",
+        "CPU page faults, read",
+        "mark epoch (torch)",
+    ];
+    let arguments = [
+        "",
+        "grid=4096x1x1 block=256x1x1 stream=0x55d0c8a1",
+        "bytes=64 KiB address=0x7f3a40000000",
+        "bytes=64 MiB stream=#7",
+        "address=0x7f3a40010000",
+        "",
+    ];
+    let is_range = groups[which] == EventGroup::Ranges;
+    EventRow {
+        group: groups[which],
+        duration_ns: [Some(61_000_000), Some(5_400_000), Some(81_000), Some(999_950), None, None][which],
+        thread: if is_range { 4121 } else { 0 },
+        thread_name: if is_range { "main" } else { "GPU 0" }.to_owned(),
+        depth: 0,
+        name: names[which].to_owned(),
+        arguments: arguments[which].to_owned(),
+        result: String::new(),
+        site: if which == 1 { "solver.cu:131 step()".to_owned() } else { String::new() },
+        outcome: Outcome::Done,
+        launched_by: (which == 1).then_some((0, 7)),
+        ..call_event(number)
+    }
+}
+
 fn event(number: u64) -> EventRow {
+    if number % 4 == 2 { other(number) } else { call_event(number) }
+}
+
+fn call_event(number: u64) -> EventRow {
     let names = ["cudaMallocManaged", "cudaLaunchKernel", "cuLaunchKernel", "cudaMalloc", "cudaStreamSynchronize"];
     let which = (number % 5) as usize;
     let outcome = match (which, number) {
@@ -490,6 +550,8 @@ fn event(number: u64) -> EventRow {
         _ => Outcome::Done,
     };
     EventRow {
+        group: EventGroup::Calls,
+        launched_by: None,
         start_ns: 12_345 + number * 26_100,
         duration_ns: (outcome != Outcome::Running).then_some([81_000, 6_200, 5_100, 1_200_000, 999_950][which]),
         pid: 4121,
@@ -518,8 +580,27 @@ fn events(request: &EventsRequest) -> EventsRows {
         EventsAt::Row(row) => row.min(total),
         EventsAt::Time(ns) => (ns / 26_100).min(total),
         EventsAt::End => total.saturating_sub(rows),
+        EventsAt::Call(..) => 1_000,
     };
-    EventsRows { total, first, rows: (first..total.min(first + rows)).map(event).collect() }
+    let more = |row: u64| {
+        let fields = ["launched by", "grid", "block", "migrations"];
+        let values = [
+            "cudaLaunchKernel from solver.cu:131 step()",
+            "4096 x 1 x 1 blocks",
+            "256 x 1 x 1 threads",
+            "12 MiB in 33 overlapped with it: fault, ahead",
+        ];
+        (row, fields.into_iter().zip(values).map(|(name, value)| (name.to_owned(), value.to_owned())).collect())
+    };
+    let only = EventGroup::ALL.into_iter().find(|&group| request.kinds == EventKinds::only(group));
+    let kind = |row: &EventRow| only.is_none_or(|group| row.group == group);
+    EventsRows {
+        total,
+        first,
+        rows: (first..total.min(first + rows)).map(event).filter(kind).collect(),
+        found: matches!(request.at, EventsAt::Call(..)).then_some(1_001),
+        details: request.details.map(more),
+    }
 }
 
 fn output(request: &OutputRequest) -> OutputRows {

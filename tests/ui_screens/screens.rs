@@ -52,6 +52,12 @@ fn calls_by_device_with_what_moved() {
 }
 
 #[test]
+fn details_of_a_kernels_launches() {
+    at_each_size("calls_kernel", ScreenId::Calls, "t z z j j j j j j");
+    at_each_size("calls_kernel_details", ScreenId::Calls, "t z z j j j j j j d");
+}
+
+#[test]
 fn calls_as_shares_sorted_by_self() {
     at_each_size("calls_shares", ScreenId::Calls, "j % s");
 }
@@ -59,6 +65,21 @@ fn calls_as_shares_sorted_by_self() {
 #[test]
 fn events() {
     at_each_size("events", ScreenId::Events, "j j j");
+}
+
+#[test]
+fn events_of_one_kind() {
+    at_each_size("events_kinds", ScreenId::Events, "f j Enter Esc");
+}
+
+#[test]
+fn the_chooser_of_kinds() {
+    at_each_size("kinds", ScreenId::Events, "f j Space j");
+}
+
+#[test]
+fn details_of_a_kernel() {
+    at_each_size("details_kernel", ScreenId::Events, "j j j j j j Enter");
 }
 
 #[test]

@@ -28,7 +28,7 @@ fn from_the_overview_to_one_event_and_back() {
     assert_eq!(stage.press("Esc"), None);
     // The condition ended with the way back.
     stage.press("6");
-    assert!(stage.line(2).contains("every call in order"));
+    assert!(stage.line(2).contains("every event in order"));
 }
 
 #[test]

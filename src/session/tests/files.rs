@@ -128,7 +128,7 @@ fn the_tree_of_a_run() {
 #[test]
 fn events_have_their_arguments_and_nothing_raw() {
     let (_folder, mut loaded) = loaded();
-    let request = EventsRequest { node: None, at: EventsAt::Row(0), rows: 100 };
+    let request = EventsRequest { node: None, at: EventsAt::Row(0), rows: 100, kinds: EventKinds::ALL, details: None };
     let Body::Events(rows) = loaded.view(View::Events(request)).body else { panic!() };
     assert_eq!(rows.total, 24);
     let first = &rows.rows[0];
@@ -143,9 +143,7 @@ fn events_have_their_arguments_and_nothing_raw() {
         ("cudaErrorMemoryAllocation", "bytes=64 MiB")
     );
     let at = EventsAt::Time(1_000_000);
-    let Body::Events(rows) = loaded.view(View::Events(EventsRequest { at, rows: 2, node: None })).body else {
-        panic!()
-    };
+    let Body::Events(rows) = loaded.view(View::Events(EventsRequest { at, rows: 2, ..request })).body else { panic!() };
     assert_eq!((rows.first, rows.rows[0].start_ns), (6, 1_000_000));
 }
 

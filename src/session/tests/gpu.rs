@@ -118,3 +118,100 @@ mod overview {
         assert_eq!(overview.more_kernels, 0);
     }
 }
+
+mod screens {
+    use super::write_gpu;
+    use crate::graph::{Column, Folds, Grouping};
+    use crate::session::Loaded;
+    use crate::session::view::*;
+    use std::sync::Arc;
+
+    fn loaded() -> (tempfile::TempDir, Loaded) {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("a.umt");
+        write_gpu(&path, &[]);
+        let loaded = Loaded::load_all(&[path]).unwrap();
+        (folder, loaded)
+    }
+
+    fn calls(loaded: &mut Loaded, grouping: Grouping, cursor: Option<NodeKey>) -> CallsRows {
+        let folds = Arc::new(Folds { open_depth: 3, ..Folds::default() });
+        let sort = (Column::Total, true);
+        let request = CallsRequest { grouping, sort, folds, cursor, first: 0, rows: 90 };
+        match loaded.view(View::Calls(request)).body {
+            Body::Calls(rows) => rows,
+            other => panic!("{other:?}"),
+        }
+    }
+
+    fn lines(rows: &CallsRows) -> String {
+        let line = |row: &CallRow| {
+            let indent = "  ".repeat(usize::from(row.depth));
+            let CallRow { label, count, total_ns, gpu, .. } = row;
+            let of =
+                |name: &str, value: Option<u64>| value.map_or_else(String::new, |value| format!(" {name}={value}"));
+            let gpu = of("pieces", gpu.pieces) + &of("work", gpu.work_ns) + &of("bytes", gpu.bytes);
+            format!("{indent}{label}: {count} {total_ns}{gpu}")
+        };
+        rows.rows.iter().map(line).collect::<Vec<_>>().join("\n")
+    }
+
+    #[test]
+    fn by_stream_and_by_device_work_stands_beside_the_calls() {
+        let (_folder, mut loaded) = loaded();
+        insta::assert_snapshot!(lines(&calls(&mut loaded, Grouping::Stream, None)));
+        insta::assert_snapshot!(lines(&calls(&mut loaded, Grouping::Device, None)));
+    }
+
+    #[test]
+    fn of_a_kernel_is_told_what_its_fast_and_slow_launches_met() {
+        let (_folder, mut loaded) = loaded();
+        let rows = calls(&mut loaded, Grouping::Device, None);
+        let kernel = rows.rows.iter().find(|row| row.label.starts_with("scale")).unwrap();
+        let (key, launches) = calls(&mut loaded, Grouping::Device, Some(kernel.key)).launches.unwrap();
+        assert_eq!((key, launches.compared), (kernel.key, 2));
+        assert_eq!(launches.fast, Some(Half { min_ns: 2000, max_ns: 2000, moved: Some(0) }));
+        assert_eq!(launches.slow, Some(Half { min_ns: 3000, max_ns: 3000, moved: Some(0) }));
+        assert_eq!((launches.grid, launches.sites.len()), (Some(([0; 3], [0; 3])), 1));
+        let other = rows.rows.iter().find(|row| row.kind == NodeKind::Migration).unwrap();
+        assert_eq!(calls(&mut loaded, Grouping::Device, Some(other.key)).launches, None);
+    }
+
+    #[test]
+    fn events_are_in_order_by_kind_and_lead_to_their_calls() {
+        let (_folder, mut loaded) = loaded();
+        let all = EventsRequest { node: None, at: EventsAt::Row(0), rows: 90, kinds: EventKinds::ALL, details: None };
+        let mut events = |request| match loaded.view(View::Events(request)).body {
+            Body::Events(rows) => rows,
+            other => panic!("{other:?}"),
+        };
+        let rows = events(all);
+        assert_eq!(rows.total, 3 + 7 + 6);
+        assert!(rows.rows.is_sorted_by_key(|row| row.start_ns));
+        let kernels = events(EventsRequest { kinds: EventKinds::only(EventGroup::Kernels), details: Some(1), ..all });
+        let names: Vec<&str> = kernels.rows.iter().map(|row| row.name.as_str()).collect();
+        let scale = "scale(float*, unsigned long)";
+        assert_eq!(names, ["odd\\x1b[2J", scale, scale, "odd\\x1b[2J"]);
+        let (row, details) = kernels.details.unwrap();
+        let has = |name: &str, value: &str| details.iter().any(|field| field.0 == name && field.1.contains(value));
+        assert!(row == 1 && has("launched by", "cuLaunchKernel") && has("pointers", "0x7f00"), "{details:?}");
+        assert!(has("migrations", "none overlapped"), "{details:?}");
+        let (track, call) = kernels.rows[1].launched_by.unwrap();
+        let found = events(EventsRequest { at: EventsAt::Call(track, call), ..all });
+        let at = usize::try_from(found.found.unwrap() - found.first).unwrap();
+        assert_eq!((found.rows[at].name.as_str(), found.rows[at].group), ("cuLaunchKernel", EventGroup::Calls));
+    }
+
+    #[test]
+    fn behind_a_kernels_row_are_its_launches() {
+        let (_folder, mut loaded) = loaded();
+        let rows = calls(&mut loaded, Grouping::Stream, None);
+        for row in rows.rows.iter().filter(|row| row.kind.is_gpu()) {
+            let node = Some((Grouping::Stream, row.key));
+            let request = EventsRequest { node, at: EventsAt::End, rows: 9, kinds: EventKinds::ALL, details: None };
+            let Body::Events(events) = loaded.view(View::Events(request)).body else { panic!() };
+            assert_eq!(events.total, row.count, "{}", row.label);
+            assert!(events.rows.iter().all(|event| event.name == row.label), "{}", row.label);
+        }
+    }
+}

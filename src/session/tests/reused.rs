@@ -48,7 +48,8 @@ fn arguments_of_other_calls_are_never_shown() {
     write_capped(&path);
     let mut loaded = Loaded::load_all(std::slice::from_ref(&path)).unwrap();
     let mut row = |row| {
-        let request = EventsRequest { node: None, at: EventsAt::Row(row), rows: 1 };
+        let request =
+            EventsRequest { node: None, at: EventsAt::Row(row), rows: 1, kinds: EventKinds::ALL, details: None };
         let Body::Events(rows) = loaded.view(View::Events(request)).body else { panic!() };
         (rows.rows[0].arguments.clone(), rows.rows[0].result.clone(), rows.rows[0].start_ns)
     };

@@ -46,6 +46,9 @@ pub enum Action {
     Flat,
     Percent,
     Columns,
+    Kinds,
+    Launcher,
+    Details,
     Follow,
     Unscope,
     Check,
@@ -65,19 +68,21 @@ pub enum Context {
     Output,
     Help,
     Columns,
+    Kinds,
     Details,
     QuitDialog,
 }
 
 impl Context {
     /// Every context.
-    pub const ALL: [Self; 8] = [
+    pub const ALL: [Self; 9] = [
         Self::Overview,
         Self::Calls,
         Self::Events,
         Self::Output,
         Self::Help,
         Self::Columns,
+        Self::Kinds,
         Self::Details,
         Self::QuitDialog,
     ];
@@ -91,6 +96,7 @@ impl Context {
             Self::Output => "output",
             Self::Help => "help",
             Self::Columns => "columns",
+            Self::Kinds => "kinds of events",
             Self::Details => "details",
             Self::QuitDialog => "quit dialog",
         }
@@ -112,13 +118,13 @@ pub struct Entry {
     pub hint: &'static str,
 }
 
-use Context::{Calls, Columns, Details, Events, Help, Output, Overview, QuitDialog};
+use Context::{Calls, Columns, Details, Events, Help, Kinds, Output, Overview, QuitDialog};
 
 const ALL: &[Context] = &Context::ALL;
 const SCREENS: &[Context] = &[Overview, Calls, Events, Output];
-const POPUPS: &[Context] = &[Help, Columns, Details];
-const CURSOR: &[Context] = &[Calls, Events, Columns];
-const SCROLL: &[Context] = &[Calls, Events, Output, Help, Columns, Details];
+const POPUPS: &[Context] = &[Help, Columns, Kinds, Details];
+const CURSOR: &[Context] = &[Calls, Events, Columns, Kinds];
+const SCROLL: &[Context] = &[Calls, Events, Output, Help, Columns, Kinds, Details];
 
 const fn row(
     action: Action,
@@ -136,12 +142,16 @@ pub static TABLE: &[Entry] = &[
     row(Action::Open, &["Enter"], &[Calls], "events", "Show the raw events behind this row"),
     row(Action::Open, &["Enter"], &[Events], "details", "Show this event in full"),
     row(Action::Open, &["Enter"], &[Columns], "sort", "Sort by this column"),
+    row(Action::Open, &["Enter"], &[Kinds], "only", "Show this kind alone"),
+    row(Action::Kinds, &["f"], &[Events], "kinds", "Choose which kinds of events are shown"),
+    row(Action::Launcher, &["c"], &[Events], "its call", "Go to the call that submitted this work"),
     row(Action::Toggle, &["o"], &[Calls], "fold", "Fold or unfold this row"),
     row(Action::GroupNext, &["t"], &[Calls], "group by", "Group by thread, stream, device, call site, function"),
     row(Action::SortNext, &["s", ">"], &[Calls], "sort", "Sort by the next column"),
     row(Action::Percent, &["%"], &[Calls], "of", "Times, or shares of the whole"),
     row(Action::Invert, &["i"], &[Calls], "invert", "From each function up to its callers, and back"),
     row(Action::Hottest, &["L"], &[Calls], "hottest", "Go to the child with the largest total, and so on"),
+    row(Action::Details, &["d"], &[Calls], "details", "Show what is known of this row"),
     row(Action::SortPrevious, &["<"], &[Calls], "", "Sort by the previous column"),
     row(Action::SortReverse, &["S"], &[Calls], "", "Reverse the sort"),
     row(Action::Columns, &["f"], &[Calls], "columns", "Choose the columns"),
@@ -164,6 +174,8 @@ pub static TABLE: &[Entry] = &[
     row(Action::ScrollLeft, &["h", "Left"], &[Events, Output], "", "Scroll to the left"),
     row(Action::ScrollRight, &["l", "Right"], &[Events, Output], "", "Scroll to the right"),
     row(Action::Check, &["Space"], &[Columns], "show or hide", "Show or hide this column"),
+    row(Action::Check, &["Space"], &[Kinds], "show or hide", "Show this kind, or leave it out"),
+    row(Action::Automatic, &["a"], &[Kinds], "all", "Show all kinds"),
     row(Action::Automatic, &["a"], &[Columns], "automatic", "Show the columns that fit"),
     row(Action::Detach, &["d"], &[QuitDialog], "detach", "Quit; the program runs on and is still recorded"),
     row(Action::Terminate, &["t"], &[QuitDialog], "terminate", "Ask the program to end, then quit"),
@@ -179,7 +191,7 @@ pub static TABLE: &[Entry] = &[
     row(Action::Centre, &["z z"], CURSOR, "", "Bring the cursor's row to the middle"),
     row(Action::Go(ScreenId::Overview), &["1"], SCREENS, "overview", "Overview"),
     row(Action::Go(ScreenId::Calls), &["2"], SCREENS, "calls", "Calls: who called what, and how long it took"),
-    row(Action::Go(ScreenId::Events), &["6"], SCREENS, "events", "Events: every call in order"),
+    row(Action::Go(ScreenId::Events), &["6"], SCREENS, "events", "Events: everything in order"),
     row(Action::Go(ScreenId::Output), &["9"], SCREENS, "output", "Output: what the program printed"),
     row(Action::Pause, &["Space"], SCREENS, "", "While live: hold the display, or let it go on"),
     row(Action::Back, &["Esc"], ALL, "", "Back by one: prefix, popup, screen"),

@@ -43,6 +43,11 @@ impl Layer for Details {
         Effect::None
     }
 
+    fn take_details(&mut self, fields: &[(String, String)]) -> bool {
+        self.fields = fields.to_vec();
+        true
+    }
+
     fn draw(&self, paint: &mut Paint<'_>, area: Rect) {
         let lines = fields::lines(&self.fields, cells(area));
         let inside = popup::frame(paint, place(area, lines.len()), &self.title);

@@ -3,6 +3,7 @@
 pub mod columns;
 pub mod details;
 pub mod help;
+pub mod kinds;
 pub mod quit;
 
 use ratatui::layout::Rect;
@@ -17,6 +18,10 @@ pub trait Layer {
     fn context(&self) -> Context;
     /// Obeys an action.
     fn update(&mut self, action: Action, area: Rect) -> Effect;
+    /// Takes fields that were asked for when it was opened. Says whether it shows them.
+    fn take_details(&mut self, _: &[(String, String)]) -> bool {
+        false
+    }
     /// Draws itself over what is there.
     fn draw(&self, paint: &mut Paint<'_>, area: Rect);
 }

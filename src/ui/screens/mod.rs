@@ -59,6 +59,10 @@ pub trait Screen {
     fn update(&mut self, action: Action, body: Size) -> Effect;
     /// Draws the rows it has.
     fn draw(&self, paint: &mut Paint<'_>, area: Rect, status: &Status);
+    /// Fields that were asked for when a popup was opened on it, once they have come.
+    fn take_details(&mut self) -> Option<Vec<(String, String)>> {
+        None
+    }
     /// It was left by going back.
     fn leave(&mut self) {}
 }

@@ -10,6 +10,7 @@
 use ratatui::layout::Rect;
 
 use super::columns::{self, Numbers};
+use super::facts;
 use super::layout;
 use super::state::State;
 use crate::session::view::{CallRow, Column, Grouping, NodeKind};
@@ -34,13 +35,12 @@ pub fn draw(state: &State, paint: &mut Paint<'_>, area: Rect) {
         Some(_) => list(state, paint, parts.list, &shown),
     }
     if let Some(row) = state.current() {
-        let error = state.rows.as_ref().map_or(0, |rows| rows.quantile_error_pct);
         if let Some(below) = parts.below {
-            details_below(paint, below, row, error);
+            details_below(state, paint, below, row);
         }
         if let Some(pane) = parts.pane {
             let inside = split::pane(paint, pane, &row.label);
-            let facts = facts(row, error);
+            let facts = facts::facts(state, row);
             fields::draw(paint, inside, &fields::lines(&facts, inside.width), 0);
         }
     }
@@ -142,7 +142,9 @@ fn role_of(kind: NodeKind) -> Role {
     }
 }
 
-fn details_below(paint: &mut Paint<'_>, area: Rect, row: &CallRow, error: u8) {
+/// Two lines about the cursor's row.
+fn details_below(state: &State, paint: &mut Paint<'_>, area: Rect, row: &CallRow) {
+    let error = facts::error(state);
     let count = format::count(row.count);
     let value = |column| columns::value(column, row, Numbers::Times);
     let numbers = format!(
@@ -156,89 +158,25 @@ fn details_below(paint: &mut Paint<'_>, area: Rect, row: &CallRow, error: u8) {
     let label =
         paint.name(area.x, area.y, area.width.saturating_sub(cells).max(area.width / 5), &row.label, Role::Strong);
     paint.text(label, area.y, area.right() - label, &numbers, Role::Plain);
-    let mut more = format!("{} of {}", format::share(u64::from(row.share)), whole(row.kind));
+    let mut more = format!("{} of {}", format::share(u64::from(row.share)), facts::whole(row.kind));
     if columns::value(Column::Share, row, Numbers::Times).is_empty() {
         more.clear();
     }
-    for (name, value) in gpu_facts(row) {
+    for (name, value) in facts::on_gpu(row) {
         let gap = if more.is_empty() { "" } else { "   " };
         more.push_str(&format!("{gap}{name} {value}"));
     }
+    let moved = state.launches().and_then(facts::moved_meanwhile);
+    let room_for_error = moved.is_none();
+    more = moved.unwrap_or(more);
     if row.failed > 0 {
         more.push_str(&format!("   {} failed", format::count(row.failed)));
     }
     if row.running > 0 {
         more.push_str(&format!("   {} running now", format::count(row.running)));
     }
-    if row.p50_ns.is_some() && error > 0 {
+    if row.p50_ns.is_some() && error > 0 && room_for_error {
         more.push_str(&format!("   p50 and p99 within {error} %"));
     }
     paint.text(area.x, area.y + 1, area.width, &more, Role::Dim);
-}
-
-/// The cursor's row in full, for the pane.
-fn facts(row: &CallRow, error: u8) -> Vec<(String, String)> {
-    let value = |column| columns::value(column, row, Numbers::Times);
-    let share = |column| columns::value(column, row, Numbers::Shares);
-    let mut facts = vec![("name".to_owned(), row.label.clone()), ("kind".to_owned(), kind_name(row.kind).to_owned())];
-    let mut fact = |name: &str, value: String| facts.push((name.to_owned(), value));
-    if row.kind.is_gpu() {
-        fact(if row.kind == NodeKind::Kernel { "launches" } else { "count" }, format::grouped(row.count));
-        gpu_facts(row).into_iter().for_each(|(name, value)| fact(name, value));
-        fact("", String::new());
-        fact("total", format!("{}   {} of {}", value(Column::Total), share(Column::Total), whole(row.kind)));
-    } else {
-        fact("calls", format::grouped(row.count));
-        fact("failed", format::grouped(row.failed));
-        fact("running now", format::grouped(row.running));
-        gpu_facts(row).into_iter().for_each(|(name, value)| fact(name, value));
-        fact("", String::new());
-        fact("total", format!("{}   {}", value(Column::Total), share(Column::Total)));
-        fact("self", format!("{}   {}", value(Column::SelfTime), share(Column::SelfTime)));
-    }
-    fact("", String::new());
-    for column in [Column::Min, Column::Average, Column::P50, Column::P99, Column::Max] {
-        facts.push((columns::title(column).to_owned(), value(column)));
-    }
-    if row.p50_ns.is_some() && error > 0 {
-        facts.push((String::new(), format!("p50 and p99 within {error} %")));
-    }
-    facts
-}
-
-/// What shares are shares of.
-fn whole(kind: NodeKind) -> &'static str {
-    match kind {
-        NodeKind::Migration | NodeKind::Fault => "unified memory's time",
-        kind if kind.is_gpu() => "the GPU's work",
-        _ => "all time",
-    }
-}
-
-/// What the GPU did at or below a row, in names and values.
-fn gpu_facts(row: &CallRow) -> Vec<(&'static str, String)> {
-    let work = row.gpu.work_ns.zip(row.gpu.pieces);
-    let work =
-        work.map(|(ns, pieces)| ("GPU", format!("{} in {} pieces", format::duration(ns), format::count(pieces))));
-    let name = if row.kind.is_gpu() { "bytes" } else { "moved" };
-    let bytes = row.gpu.bytes.map(|bytes| (name, format::bytes(bytes)));
-    work.into_iter().chain(bytes).collect()
-}
-
-fn kind_name(kind: NodeKind) -> &'static str {
-    match kind {
-        NodeKind::Process => "process",
-        NodeKind::Thread => "thread",
-        NodeKind::Stream => "stream",
-        NodeKind::Device => "device",
-        NodeKind::Site => "call site",
-        NodeKind::Runtime => "runtime call",
-        NodeKind::Driver => "driver call",
-        NodeKind::Kernel => "kernel",
-        NodeKind::Copy => "copy",
-        NodeKind::Set => "memory set",
-        NodeKind::Graph => "graphs that ran as a whole",
-        NodeKind::Migration => "migration of pages",
-        NodeKind::Fault => "unified memory",
-    }
 }

@@ -2,6 +2,7 @@
 
 pub mod columns;
 mod draw;
+mod facts;
 mod layout;
 mod state;
 mod update;

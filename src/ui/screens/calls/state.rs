@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::columns::{Chosen, Numbers};
-use crate::session::view::{CallRow, CallsRequest, CallsRows, Column, Folds, Grouping, NodeKey};
+use crate::session::view::{CallRow, CallsRequest, CallsRows, Column, Folds, Grouping, Launches, NodeKey};
 use crate::ui::widgets::list::Window;
 
 /// State of the calls screen.
@@ -96,6 +96,12 @@ impl State {
         }
         let row = self.row(self.window.cursor)?;
         (self.cursor.is_none() || self.cursor == Some(row.key)).then_some(row)
+    }
+
+    /// What is known of the launches of the cursor's kernel.
+    pub fn launches(&self) -> Option<&Launches> {
+        let (key, launches) = self.rows.as_ref()?.launches.as_ref()?;
+        self.current().filter(|row| row.key == *key).map(|_| launches)
     }
 
     /// Number of the row with this node, if it has come.

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use ratatui::layout::{Rect, Size};
 
 use super::columns::{self, Chosen, Numbers};
+use super::facts;
 use super::layout;
 use super::state::{State, first_folds};
 use crate::session::view::{Column, Folds, Grouping, NodeKey};
@@ -25,6 +26,12 @@ pub fn update(state: &mut State, action: Action, body: Size) -> Effect {
     match action {
         Action::Centre => state.window.centre(state.total(), height),
         Action::Open => return events(state),
+        Action::Details => {
+            if let Some(row) = state.current() {
+                let fields = facts::facts(state, row);
+                return Effect::Open(Popup::Details { title: row.label.clone(), fields });
+            }
+        }
         Action::Columns => {
             let shown = columns::visible(&state.chosen, list_cells);
             return Effect::Open(Popup::Columns(Chosen::Only(shown)));

@@ -1,6 +1,6 @@
 //! An event in full, as names and values.
 
-use crate::session::view::{EventRow, Outcome};
+use crate::session::view::{EventGroup, EventRow, Outcome};
 use crate::ui::text::format;
 
 /// Arguments one by one: a word with `=` in it begins the next, so that "bytes=64 MiB" stays together.
@@ -29,10 +29,27 @@ pub fn ending(event: &EventRow) -> &'static str {
     }
 }
 
-/// The event's fields: what and when first, then its arguments.
-pub fn fields(event: &EventRow) -> Vec<(String, String)> {
+/// A group of events in words.
+pub fn group_name(group: EventGroup) -> &'static str {
+    match group {
+        EventGroup::Calls => "calls",
+        EventGroup::Kernels => "kernels, whole graphs",
+        EventGroup::Copies => "copies, memory set",
+        EventGroup::Waits => "waits, events recorded",
+        EventGroup::Migrations => "migrations of pages",
+        EventGroup::Faults => "page faults, thrashing, mappings",
+        EventGroup::Allocations => "the driver's allocations",
+        EventGroup::Overheads => "time of driver and recorder",
+        EventGroup::Ranges => "ranges, marks",
+    }
+}
+
+/// The event's fields: what and when first, then its arguments; of what no thread did what is known beyond them.
+pub fn fields(event: &EventRow, more: &[(String, String)]) -> Vec<(String, String)> {
     let field = |name: &str, value: String| (name.to_owned(), value);
     let thread = match event.thread_name.as_str() {
+        "" if event.thread == 0 => format!("process {}", event.pid),
+        name if event.thread == 0 => format!("{name}, process {}", event.pid),
         "" => format!("{} of process {}", event.thread, event.pid),
         name => format!("{name} ({} of process {})", event.thread, event.pid),
     };
@@ -41,16 +58,23 @@ pub fn fields(event: &EventRow) -> Vec<(String, String)> {
         None => ending(event).to_owned(),
     };
     let mut fields = vec![
-        field("call", event.name.clone()),
+        field(if event.group == EventGroup::Calls { "call" } else { "event" }, event.name.clone()),
         field("start", format!("{} s", format::seconds(event.start_ns, 9))),
         field("took", took),
-        field("thread", thread),
+        field(if event.thread == 0 { "where" } else { "thread" }, thread),
     ];
     if event.depth > 0 {
-        fields.push(field("depth", format!("{} calls above it", event.depth)));
+        let above = if event.group == EventGroup::Ranges { "ranges" } else { "calls" };
+        fields.push(field("depth", format!("{} {above} above it", event.depth)));
     }
     if !event.site.is_empty() {
         fields.push(field("from", event.site.clone()));
+    }
+    if event.group != EventGroup::Calls {
+        fields.push(field("", String::new()));
+        let arguments = arguments(&event.arguments);
+        fields.extend(if more.is_empty() { arguments } else { more.to_vec() });
+        return fields;
     }
     let result = if event.result.is_empty() { ending(event).to_owned() } else { event.result.clone() };
     fields.push(field("result", result));

@@ -1,8 +1,8 @@
 //! Draws the events screen.
 //!
 //! ```text
-//! 3.9 M events                               summary: which events, followed or not
-//!    start      took  thread   call          heading
+//! every event in order                       summary: which events, followed or not
+//!    start      took  where    event         heading
 //! 0.000012    1.2 us  main     cudaMalloc(…)  list, and the cursor's event beside it on wide screens
 //! ```
 
@@ -11,7 +11,7 @@ use ratatui::layout::Rect;
 use super::describe;
 use super::layout;
 use super::state::{Follow, State};
-use crate::session::view::{EventRow, Outcome};
+use crate::session::view::{EventGroup, EventKinds, EventRow, Outcome};
 use crate::ui::text::{format, truncate};
 use crate::ui::theme::Role;
 use crate::ui::widgets::paint::Paint;
@@ -61,14 +61,17 @@ pub fn draw(state: &State, paint: &mut Paint<'_>, area: Rect) {
     heading(paint, parts.heading, &columns);
     match &state.rows {
         None => empty(paint, parts.list, "reading"),
+        Some(rows) if rows.total == 0 && (state.kinds != EventKinds::ALL || state.scope.is_some()) => {
+            empty(paint, parts.list, "no such events; f chooses the kinds")
+        }
         Some(rows) if rows.total == 0 => {
-            empty(paint, parts.list, "no events yet: they appear here as the program makes calls")
+            empty(paint, parts.list, "no events yet: they appear here as the program runs")
         }
         Some(_) => list(state, paint, parts.list, &columns),
     }
     if let (Some(pane), Some(event)) = (parts.pane, state.current()) {
         let inside = split::pane(paint, pane, &event.name);
-        let facts = describe::fields(event);
+        let facts = describe::fields(event, state.more());
         fields::draw(paint, inside, &fields::lines(&facts, inside.width), 0);
     }
 }
@@ -89,10 +92,15 @@ fn summary(state: &State, paint: &mut Paint<'_>, area: Rect) {
     let room = area.width.saturating_sub(cells + 1);
     match &state.scope {
         None => {
-            paint.text(area.x, area.y, room, "every call in order", Role::Dim);
+            let text = format!("{} in order", kinds_name(state.kinds));
+            paint.text(area.x, area.y, room, &text, Role::Dim);
         }
         Some(scope) => {
-            let text = format!("only {}", scope.label);
+            let kinds = match state.kinds {
+                EventKinds::ALL => String::new(),
+                kinds => format!(", {}", kinds_name(kinds)),
+            };
+            let text = format!("only {}{kinds}", scope.label);
             let way_back = "   Backspace: all";
             let name = paint.name(
                 area.x,
@@ -106,11 +114,26 @@ fn summary(state: &State, paint: &mut Paint<'_>, area: Rect) {
     }
 }
 
+/// Which kinds these are.
+fn kinds_name(kinds: EventKinds) -> String {
+    let shown: Vec<EventGroup> = EventGroup::ALL.into_iter().filter(|&group| kinds.has(group)).collect();
+    match shown.as_slice() {
+        _ if kinds == EventKinds::ALL => "every event".to_owned(),
+        [] => "no kind of event".to_owned(),
+        [one] => describe::group_name(*one).to_owned(),
+        [_, _] | [_, _, _] => {
+            let names: Vec<&str> = shown.iter().map(|&group| describe::group_name(group)).collect();
+            names.join("; ")
+        }
+        many => format!("{} of {} kinds of events", many.len(), EventGroup::ALL.len()),
+    }
+}
+
 fn heading(paint: &mut Paint<'_>, area: Rect, columns: &Columns) {
     paint.right(columns.start.0, area.y, columns.start.1, "start", Role::Dim);
     paint.right(columns.took.0, area.y, columns.took.1, "took", Role::Dim);
-    paint.text(columns.thread.0, area.y, columns.thread.1, "thread", Role::Dim);
-    paint.text(columns.call.0, area.y, columns.call.1, "call", Role::Dim);
+    paint.text(columns.thread.0, area.y, columns.thread.1, "where", Role::Dim);
+    paint.text(columns.call.0, area.y, columns.call.1, "event", Role::Dim);
     paint.text(columns.site.0, area.y, columns.site.1, "from", Role::Dim);
 }
 
@@ -136,7 +159,7 @@ fn line(paint: &mut Paint<'_>, y: u16, event: &EventRow, columns: &Columns, shif
     let start = format::seconds(event.start_ns, columns.decimals);
     paint.right(columns.start.0, y, columns.start.1, &start, Role::Dim);
     paint.right(columns.took.0, y, columns.took.1, &took(event), Role::Plain);
-    if event.thread_name.is_empty() {
+    if event.thread_name.is_empty() && event.thread != 0 {
         paint.text(columns.thread.0, y, columns.thread.1, &event.thread.to_string(), Role::Plain);
     } else {
         paint.name(columns.thread.0, y, columns.thread.1, &event.thread_name, Role::Plain);
@@ -150,13 +173,59 @@ fn call(paint: &mut Paint<'_>, y: u16, event: &EventRow, (x, cells): (u16, u16),
     let failed = event.outcome == Outcome::Failed;
     let result = if event.result.is_empty() { String::new() } else { format!(" = {}", event.result) };
     let result_cells = u16::try_from(truncate::width(&result)).unwrap_or(cells).min(cells * 2 / 3);
-    let text = format!("{}{}({})", "  ".repeat(usize::from(event.depth.min(16))), event.name, event.arguments);
+    let indent = "  ".repeat(usize::from(event.depth.min(16)));
+    let text = match event.group {
+        EventGroup::Calls => format!("{indent}{}({})", event.name, event.arguments),
+        EventGroup::Ranges => format!("{indent}{}", event.name),
+        _ => {
+            let whole = format!("* {}  {}", event.name, event.arguments);
+            // Where there is no room, grid and block say more than the types of a kernel's parameters.
+            let fits = truncate::width(&whole) <= usize::from(cells);
+            if fits { whole } else { format!("* {}  {}", without_parameters(&event.name), event.arguments) }
+        }
+    };
     let shifted: String = text.chars().skip(usize::from(shift)).collect();
-    let role = match (failed, event.depth) {
-        (true, _) => Role::Bad,
-        (false, 0) => Role::Plain,
-        (false, _) => Role::Driver,
+    let role = match (event.group, event.depth) {
+        _ if failed => Role::Bad,
+        (EventGroup::Ranges, _) => Role::Accent,
+        (EventGroup::Calls, 0) => Role::Plain,
+        (EventGroup::Calls, _) => Role::Driver,
+        _ => Role::Gpu,
     };
     let end = paint.text(x, y, cells - result_cells, &shifted, role);
     paint.text(end, y, result_cells, &result, role);
+}
+
+/// A function's name without its parameters and what it returns.
+fn without_parameters(name: &str) -> &str {
+    let (mut depth, mut from) = (0u32, 0);
+    for (at, char) in name.char_indices() {
+        match char {
+            '<' => depth += 1,
+            '>' => depth = depth.saturating_sub(1),
+            // `void f<int>(int)`; what stands between other words belongs to no function.
+            ' ' if depth == 0 && name.get(..at) == Some("void") => from = at + 1,
+            '(' if depth == 0 && at > from && name.ends_with(')') => return name.get(from..at).unwrap_or(name),
+            _ => {}
+        }
+    }
+    name
+}
+
+#[cfg(test)]
+mod tests {
+    use super::without_parameters;
+
+    #[test]
+    fn parameters_are_left_out_where_there_are_some() {
+        for (whole, short) in [
+            ("forward(float const*, int)", "forward"),
+            ("void a::b<(int)3, float>(float)", "a::b<(int)3, float>"),
+            ("ampere_sgemm_128x64_nn", "ampere_sgemm_128x64_nn"),
+            ("pages host > device, fault", "pages host > device, fault"),
+            ("(odd)", "(odd)"),
+        ] {
+            assert_eq!(without_parameters(whole), short);
+        }
+    }
 }

@@ -1,4 +1,4 @@
-//! The events screen: every call in order.
+//! The events screen: everything that happened, in order.
 
 mod describe;
 mod draw;
@@ -8,6 +8,7 @@ mod update;
 
 use ratatui::layout::{Rect, Size};
 
+pub use describe::group_name;
 pub use state::State as Events;
 
 use super::Screen;
@@ -22,7 +23,11 @@ impl Screen for Events {
     }
 
     fn view(&self, body: Size) -> View {
-        View::Events(self.request(layout::list_height(body)))
+        let mut request = self.request(layout::list_height(body));
+        if layout::of(Rect::new(0, 0, body.width, body.height)).pane.is_some() {
+            request.details = self.has_more();
+        }
+        View::Events(request)
     }
 
     fn apply(&mut self, rows: Body, newest: bool, body: Size) -> bool {
@@ -38,6 +43,10 @@ impl Screen for Events {
 
     fn draw(&self, paint: &mut Paint<'_>, area: Rect, _status: &Status) {
         draw::draw(self, paint, area);
+    }
+
+    fn take_details(&mut self) -> Option<Vec<(String, String)>> {
+        self.fresh.take()
     }
 
     fn leave(&mut self) {

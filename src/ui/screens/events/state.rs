@@ -1,6 +1,7 @@
 //! What the events screen remembers between two frames.
 
-use crate::session::view::{EventRow, EventsAt, EventsRequest, EventsRows};
+use super::describe;
+use crate::session::view::{EventGroup, EventKinds, EventRow, EventsAt, EventsRequest, EventsRows};
 use crate::ui::effect::Scope;
 use crate::ui::widgets::list::Window;
 
@@ -33,6 +34,14 @@ pub struct State {
     pub follow: Follow,
     /// Only the events behind a node of the calls tree.
     pub scope: Option<Scope>,
+    /// Kinds of events that are shown.
+    pub kinds: EventKinds,
+    /// The call to go to as soon as its row is known: thread and row there.
+    pub jump: Option<(u32, u64)>,
+    /// A popup waits for more about the cursor's row.
+    pub opened: bool,
+    /// What it waits for.
+    pub fresh: Option<Vec<(String, String)>>,
     /// Cells by which the calls are scrolled to the left.
     pub shift: u16,
     /// The rows that came last.
@@ -43,11 +52,44 @@ impl State {
     /// The rows to ask for.
     pub fn request(&self, height: u64) -> EventsRequest {
         let (first, rows) = self.window.wanted(height);
-        let at = match self.follow {
-            Follow::On => EventsAt::End,
-            Follow::Off => EventsAt::Row(first),
+        let at = match (self.jump, self.follow) {
+            (Some((track, row)), _) => EventsAt::Call(track, row),
+            (None, Follow::On) => EventsAt::End,
+            (None, Follow::Off) => EventsAt::Row(first),
         };
-        EventsRequest { node: self.scope.as_ref().map(|scope| (scope.grouping, scope.key)), at, rows }
+        let node = self.scope.as_ref().map(|scope| (scope.grouping, scope.key));
+        let details = if self.opened { self.has_more() } else { None };
+        EventsRequest { node, at, rows, kinds: self.kinds, details }
+    }
+
+    /// The cursor's row, if more is to be known of it than it says.
+    pub fn has_more(&self) -> Option<u64> {
+        let row = self.current()?;
+        (!matches!(row.group, EventGroup::Calls | EventGroup::Ranges)).then_some(self.window.cursor)
+    }
+
+    /// More about the cursor's row, if it has come.
+    pub fn more(&self) -> &[(String, String)] {
+        let details = self.rows.as_ref().and_then(|rows| rows.details.as_ref());
+        details.filter(|(row, _)| *row == self.window.cursor).map_or(&[], |(_, fields)| fields)
+    }
+
+    /// Shows these kinds of events.
+    pub fn show_kinds(&mut self, kinds: EventKinds) {
+        if self.kinds != kinds {
+            self.kinds = kinds;
+            self.window = Window::default();
+        }
+    }
+
+    /// Goes to the call that submitted the cursor's work, among all events.
+    pub fn go_to_launcher(&mut self) {
+        if let Some(call) = self.current().and_then(|row| row.launched_by) {
+            self.kinds = EventKinds::ALL;
+            self.show_scope(None);
+            self.follow = Follow::Off;
+            self.jump = Some(call);
+        }
     }
 
     /// Events in the list.
@@ -69,7 +111,7 @@ impl State {
     /// Shows only the events behind a node, or all.
     pub fn show_scope(&mut self, scope: Option<Scope>) {
         if self.scope != scope {
-            *self = Self { scope, ..Self::default() };
+            *self = Self { scope, kinds: self.kinds, ..Self::default() };
         }
     }
 
@@ -78,7 +120,19 @@ impl State {
         let before = self.window;
         let changed = self.rows.as_ref() != Some(&rows);
         let total = rows.total;
+        let found = rows.found;
         self.rows = Some(rows);
+        if newest && self.jump.take().is_some() {
+            if let Some(row) = found {
+                self.window.put(row, total, height);
+                self.window.centre(total, height);
+            }
+            return true;
+        }
+        if self.opened && !self.more().is_empty() {
+            self.opened = false;
+            self.fresh = self.current().map(|event| describe::fields(event, self.more()));
+        }
         match self.follow {
             Follow::On if newest => self.window.put(u64::MAX, total, height),
             _ => self.window.fit(total, height),

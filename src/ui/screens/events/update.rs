@@ -15,6 +15,7 @@ const SHIFT: u16 = 8;
 /// Obeys an action.
 pub fn update(state: &mut State, action: Action, body: Size) -> Effect {
     let height = layout::list_height(body);
+    state.opened = false;
     if let Some(rows) = step_of(action, height) {
         state.follow = Follow::Off;
         state.window.step(rows, state.total(), height);
@@ -26,10 +27,14 @@ pub fn update(state: &mut State, action: Action, body: Size) -> Effect {
         Action::ScrollRight => state.shift = state.shift.saturating_add(SHIFT),
         Action::ScrollLeft => state.shift = state.shift.saturating_sub(SHIFT),
         Action::Unscope => state.show_scope(None),
+        Action::Kinds => return Effect::Open(Popup::Kinds(state.kinds)),
+        Action::Launcher => state.go_to_launcher(),
         Action::Open => {
             if let Some(event) = state.current() {
-                let title = event.name.clone();
-                return Effect::Open(Popup::Details { title, fields: describe::fields(event) });
+                let (title, fields) = (event.name.clone(), describe::fields(event, state.more()));
+                // What is not known yet follows.
+                state.opened = state.more().is_empty() && state.has_more().is_some();
+                return Effect::Open(Popup::Details { title, fields });
             }
         }
         _ => {}
@@ -40,12 +45,14 @@ pub fn update(state: &mut State, action: Action, body: Size) -> Effect {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::session::view::{EventRow, EventsAt, EventsRows, Outcome};
+    use crate::session::view::{EventGroup, EventKinds, EventRow, EventsAt, EventsRows, Outcome};
 
     const BODY: Size = Size::new(80, 12);
 
     fn events(first: u64, count: usize, total: u64) -> EventsRows {
         let row = |number: u64| EventRow {
+            group: if number == 5 { EventGroup::Kernels } else { EventGroup::Calls },
+            launched_by: (number == 5).then_some((3, 7)),
             start_ns: number * 1_000,
             duration_ns: Some(500),
             pid: 1,
@@ -58,7 +65,7 @@ mod tests {
             site: String::new(),
             outcome: Outcome::Done,
         };
-        EventsRows { total, first, rows: (first..first + count as u64).map(row).collect() }
+        EventsRows { total, first, rows: (first..first + count as u64).map(row).collect(), found: None, details: None }
     }
 
     #[test]
@@ -87,6 +94,24 @@ mod tests {
             Effect::Open(Popup::Details { title, .. }) => assert_eq!(title, "call1"),
             other => panic!("{other:?}"),
         }
+    }
+
+    #[test]
+    fn a_kernels_popup_waits_for_more_and_its_call_is_gone_to() {
+        let mut state = State::default();
+        state.take(events(0, 40, 1_000), true, 10);
+        (0..5).for_each(|_| drop(update(&mut state, Action::Down, BODY)));
+        assert_eq!(state.request(10).details, None);
+        assert!(matches!(update(&mut state, Action::Open, BODY), Effect::Open(Popup::Details { .. })));
+        assert_eq!(state.request(10).details, Some(5));
+        let more = vec![("grid".to_owned(), "8".to_owned())];
+        state.take(EventsRows { details: Some((5, more.clone())), ..events(0, 40, 1_000) }, true, 10);
+        assert!(state.fresh.take().is_some_and(|fields| fields.contains(&more[0])));
+        assert_eq!(state.request(10).details, None);
+        update(&mut state, Action::Launcher, BODY);
+        assert_eq!((state.request(10).at, state.kinds), (EventsAt::Call(3, 7), EventKinds::ALL));
+        state.take(EventsRows { found: Some(512), ..events(480, 40, 1_000) }, true, 10);
+        assert_eq!((state.window.cursor, state.request(10).at), (512, EventsAt::Row(490)));
     }
 
     #[test]
