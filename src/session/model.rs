@@ -9,6 +9,7 @@ use super::matches::{Filtered, Matches};
 use super::order::{All, Order, open_calls};
 use super::view::{CallsRequest, CallsRows, EventsRequest, EventsRows};
 use super::{calls, events};
+use crate::correlate::{Failed, Failures};
 use crate::graph::{Cells, Gpu, Grouping, NodeKey, Rows, Tree, Windows};
 use crate::symbols::Symbols;
 use crate::trace::{Bytes, Trace};
@@ -19,6 +20,10 @@ pub(super) struct Model {
     pub trace: Trace,
     pub tree: Tree,
     pub gpu: Gpu,
+    /// What has failed.
+    pub mishaps: Failures,
+    /// The first error that stays, and the line about it.
+    pub(super) sticky: Option<(Failed, String)>,
     pub symbols: Symbols,
     /// Where the raw records of each file lie.
     pub files: Vec<Option<Arc<dyn Bytes>>>,
@@ -37,6 +42,7 @@ impl Model {
     pub(super) fn update(&mut self) {
         self.tree.update(&self.trace);
         self.gpu.update(&self.trace);
+        self.mishaps.update(&self.trace, &self.files);
     }
 
     /// What is under way.
