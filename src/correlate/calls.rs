@@ -64,7 +64,13 @@ impl<'a> Records<'a> {
     #[must_use]
     pub fn of(trace: &Trace, process: ProcessId, files: &'a [Arc<dyn Bytes>]) -> Self {
         let file = trace.process(process).and_then(|process| files.get(process.file));
-        Self { bytes: file.map(|file| &**file), start: 0, block: Vec::new(), single: Vec::new() }
+        Self::new(file.map(|file| &**file))
+    }
+
+    /// Of a file; `None`: there are none.
+    #[must_use]
+    pub const fn new(bytes: Option<&'a dyn Bytes>) -> Self {
+        Self { bytes, start: 0, block: Vec::new(), single: Vec::new() }
     }
 
     /// The record of a call that was found; `None` where it is no longer in the file.
@@ -122,13 +128,19 @@ impl Record<'_> {
     /// A number among its arguments; `None` if it was not recorded.
     #[must_use]
     pub fn number(&self, argument: &Argument) -> Option<u64> {
+        match self.value(argument)? {
+            Value::Number(bits) => Some(bits),
+            Value::Dim3(_) => None,
+        }
+    }
+
+    /// A value of its arguments; `None` if it was not recorded.
+    #[must_use]
+    pub fn value(&self, argument: &Argument) -> Option<Value> {
         let unread = self.flags.has(CallFlags::NO_ARGUMENTS) || self.flags.entry_only();
         if unread || (argument.on_success && self.status() != 0) {
             return None;
         }
-        match argument.kind.read(self.bytes, usize::from(argument.at))? {
-            Value::Number(bits) => Some(bits),
-            _ => None,
-        }
+        argument.kind.read(self.bytes, usize::from(argument.at))
     }
 }

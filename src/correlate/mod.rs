@@ -2,9 +2,13 @@
 //! clocks agree.
 
 pub mod calls;
+pub mod failure;
 pub mod graph;
 pub mod order;
+mod reason;
+pub mod suspect;
 
+pub use failure::{Failed, Failure, Failures};
 pub use graph::{Graph, graphs};
 pub use order::{Order, order};
 

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use super::first_failures::{self, FirstFailure};
 use super::gpu::{GpuBlock, Work, work};
 use super::graphs::{self, Graph};
 use crate::graph::{Cells, QUANTILE_ERROR_PCT, Stats};
@@ -27,6 +28,8 @@ pub struct Report {
     pub graphs: Vec<Graph>,
     /// Functions of which calls failed, the most failures first.
     pub failures: Vec<Failure>,
+    /// The first of each process, and the first error that stays of each device.
+    pub first_failures: Vec<FirstFailure>,
     /// Files that could not be read at all, a line each.
     pub unreadable: Vec<String>,
     /// Places that could not be read, a line each, as far as they are kept.
@@ -158,6 +161,7 @@ impl Report {
             })
             .collect();
         let failures = loaded.failures();
+        let first_failures = first_failures::of(loaded);
         let unfinished = loaded.unfinished();
         let unreadable = loaded.unreadable();
         let trace = loaded.trace();
@@ -186,6 +190,7 @@ impl Report {
             graphs: graphs::of(loaded),
             apis,
             failures,
+            first_failures,
             unreadable,
             damage: loaded.damage(),
             damages: trace.damage.len() as u64 + trace.more_damage,

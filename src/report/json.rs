@@ -4,6 +4,7 @@ use serde::Serialize;
 use std::fmt::Write as _;
 
 use super::collect::{Api, Process, Report, Stream, Thread};
+use super::first_failures::FirstFailure;
 use super::gpu_json::{self, GpuKeys};
 use super::graphs::Graph;
 use crate::session::safe::prints;
@@ -26,6 +27,7 @@ struct Root<'a> {
     #[serde(flatten)]
     gpu: GpuKeys<'a>,
     graphs: &'a [Graph],
+    first_failures: &'a [FirstFailure],
     allocations: NotRecorded,
     findings: [(); 0],
     not_checked: [(); 0],
@@ -131,6 +133,7 @@ pub fn json(report: &Report) -> String {
         streams: report.streams.iter().map(stream).collect(),
         gpu: gpu_json::keys(&report.gpu),
         graphs: &report.graphs,
+        first_failures: &report.first_failures,
         allocations: None,
         findings: [],
         not_checked: [],

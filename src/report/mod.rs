@@ -3,6 +3,7 @@
 //! [`Report::of`] collects them once; [`text`] and [`json`] only write them down, so both always agree.
 
 mod collect;
+mod first_failures;
 mod gpu;
 mod gpu_json;
 mod gpu_text;
@@ -15,6 +16,7 @@ mod text;
 mod tests;
 
 pub use collect::{Api, Failure, Process, Report, Stream, Thread, TraceBlock};
+pub use first_failures::{FirstFailure, Suspect};
 pub use gpu::{Copied, Device, Faults, GpuBlock, Kernel, Migrations, Missing, Overhead, UnifiedDevice};
 pub use graphs::{Graph, Kernel as GraphKernel};
 pub use json::{json, printable};

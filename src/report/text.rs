@@ -26,6 +26,7 @@ pub fn text(report: &Report) -> String {
     super::graphs::write(&report.graphs, &mut out);
     threads(report, &mut out);
     failures(report, &mut out);
+    super::first_failures::write(&report.first_failures, &mut out);
     out
 }
 

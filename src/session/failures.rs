@@ -1,12 +1,18 @@
 //! Which functions failed, and with what.
 
+use std::cell::RefCell;
 use std::collections::BTreeMap;
+use std::fmt::Write as _;
 use std::sync::Arc;
 
 use super::events::read;
+use super::labels::Namer;
 use super::model::Model;
+use super::safe::safe;
+use crate::correlate;
 use crate::graph::{Grouping, TOP, What};
-use crate::trace::{ApiId, Bytes, Trace, results};
+use crate::symbols::demangled;
+use crate::trace::{ApiId, Bytes, Layer, Trace, results};
 
 /// Failed calls whose status is read; they are the newest.
 const READ: usize = 256;
@@ -36,8 +42,26 @@ impl Model {
             })
             .filter(|&(_, failed, _)| failed > 0)
             .collect();
+        // What the call above it expected is no failure of the program's.
+        for (api, failed, _) in &mut failing {
+            *failed = failed.saturating_sub(self.mishaps.handled_of(*api));
+        }
+        failing.retain(|&(_, failed, _)| failed > 0);
         failing.sort_by_key(|&(api, failed, total)| (std::cmp::Reverse((failed, total)), api));
         failing.into_iter().map(|(api, failed, _)| (api, failed)).collect()
+    }
+
+    /// The first error after which nothing works any more: which call returned it, when, and which kernel may be to blame.
+    pub(super) fn sticky_line(&mut self) -> Option<String> {
+        let failed = *self.mishaps.first_sticky()?;
+        if let Some((_, line)) = self.sticky.as_ref().filter(|(known, _)| *known == failed) {
+            return Some(line.clone());
+        }
+        let failure = self.mishaps.of(&self.trace, &self.files, &failed);
+        let namer = Namer { trace: &self.trace, symbols: RefCell::new(&mut self.symbols), threads_alone: false };
+        let line = line(&namer, &failure);
+        self.sticky = Some((failed, line.clone()));
+        Some(line)
     }
 
     /// The same with their commonest errors.
@@ -50,6 +74,24 @@ impl Model {
         });
         with_error.collect()
     }
+}
+
+/// A failure in a line, safe for the terminal.
+fn line(namer: &Namer<'_>, failure: &correlate::Failure) -> String {
+    let trace = namer.trace;
+    let call = &failure.failed.call;
+    let layer = trace.api(call.api).map_or(Layer::Runtime, |api| api.layer);
+    let error = failure.failed.status.map_or_else(|| "an error".to_owned(), |status| results::text(layer, status));
+    let since_ms = call.end_ns().saturating_sub(trace.start_ns()) / 1_000_000;
+    let name = trace.api_name(call.api);
+    let (seconds, thousandths) = (since_ms / 1000, since_ms % 1000);
+    let mut line = safe(&format!("{error} since {name} at {seconds}.{thousandths:03} s")).into_owned();
+    let suspect = failure.suspects.as_ref().and_then(|suspects| suspects.launches.first());
+    if let Some(suspect) = suspect {
+        let kernel = suspect.kernel.map_or("a launch", |name| trace.names.get(name));
+        let _ = write!(line, "; suspect: {} from {}", safe(&demangled(kernel)), namer.site(suspect.site));
+    }
+    line
 }
 
 /// The commonest error among the newest failed calls of a function.

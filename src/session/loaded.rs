@@ -13,7 +13,7 @@ use super::view::{Answer, View, ViewRequest};
 use crate::graph::{Cells, Gpu, Grouping, Stats, TOP, Tree, What};
 use crate::parse::ParseError;
 use crate::symbols::{SIDE_FILE, Symbols};
-use crate::trace::{ApiId, Bytes, ProcessId, Trace};
+use crate::trace::{ApiId, Bytes, ProcessId, SiteId, Trace};
 
 /// Reading is told to stop after so long, and goes on at once.
 const BATCH: Duration = Duration::from_millis(100);
@@ -136,6 +136,19 @@ impl Loaded {
     /// Functions of which calls failed, the most failures first.
     pub fn failures(&mut self) -> Vec<Failure> {
         self.engine.model.failures()
+    }
+
+    /// The first failure of each process and the first error that stays of each device, in order of time.
+    #[must_use]
+    pub fn first_failures(&self) -> Vec<crate::correlate::Failure> {
+        let model = &self.engine.model;
+        model.mishaps.all(&model.trace, &model.files)
+    }
+
+    /// What a call site is called.
+    pub fn site(&mut self, site: SiteId) -> String {
+        let model = &mut self.engine.model;
+        model.symbols.label(&model.trace, site)
     }
 
     /// Whether a process still runs.

@@ -10,6 +10,7 @@ use super::order::{All, NoCalls, Order, open_calls};
 use super::others::{CellKey, Others};
 use super::view::{CallsRequest, CallsRows, EventGroup, EventKinds, EventsRequest, EventsRows, Launches};
 use super::{calls, events};
+use crate::correlate::{Failed, Failures};
 use crate::graph::{Cells, Gpu, Grouping, NodeKey, Rows, Tree, What, Windows, WorkCell, WorkStream};
 use crate::symbols::Symbols;
 use crate::trace::{Bytes, Trace};
@@ -21,6 +22,10 @@ pub(super) struct Model {
     pub trace: Trace,
     pub tree: Tree,
     pub gpu: Gpu,
+    /// What has failed.
+    pub mishaps: Failures,
+    /// The first error that stays, and the line about it.
+    pub(super) sticky: Option<(Failed, String)>,
     pub symbols: Symbols,
     /// Where the raw records of each file lie.
     pub files: Vec<Option<Arc<dyn Bytes>>>,
@@ -51,6 +56,7 @@ impl Model {
     pub(super) fn update(&mut self) {
         self.tree.update(&self.trace);
         self.gpu.update(&self.trace);
+        self.mishaps.update(&self.trace, &self.files);
     }
 
     /// What is under way.

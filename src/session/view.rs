@@ -434,6 +434,8 @@ pub struct Overview {
     pub failed: u64,
     /// The function that failed most, with its most frequent error.
     pub worst_failure: Option<String>,
+    /// The first error after which nothing works any more, in a line.
+    pub sticky_failure: Option<String>,
     /// The longest call now running: function, thread, ns so far.
     pub running: Option<(String, String, u64)>,
     /// Why nothing is to be seen, once nothing has come for three seconds.

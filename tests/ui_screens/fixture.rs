@@ -263,6 +263,7 @@ fn overview(rows: u16) -> Overview {
         rest: (41, 125),
         failed: 12,
         worst_failure: Some("cudaMalloc with cudaErrorMemoryAllocation".to_owned()),
+        sticky_failure: None,
         running: Some(("cudaStreamSynchronize".to_owned(), "main".to_owned(), 2_100_000_000)),
         silence: None,
         recording: Some("/tmp/umtui-4121".to_owned()),

@@ -179,7 +179,9 @@ fn news(rows: &Overview, airy: bool) -> Vec<Fact> {
     if let Some(why) = &rows.silence {
         news.push(Fact { label: "quiet".into(), text: why.clone(), role: Role::Warning });
     }
-    if let Some(worst) = &rows.worst_failure {
+    if let Some(sticky) = &rows.sticky_failure {
+        news.push(Fact { label: "worst".into(), text: sticky.clone(), role: Role::Bad });
+    } else if let Some(worst) = &rows.worst_failure {
         let text = format!("{} calls failed, most of them {worst}", format::count(rows.failed));
         let text = if rows.failed == 1 { format!("1 call failed: {worst}") } else { text };
         news.push(Fact { label: "worst".into(), text, role: Role::Bad });
