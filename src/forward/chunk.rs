@@ -1,7 +1,7 @@
 //! A chunk of a file that is followed, and how far it has been sent.
 
 use umtui_wire::activity::{KIND_DROPPED, KIND_GPU_CLOCK, KIND_MARK, KIND_RANGE_PUSH};
-use umtui_wire::chunk::{ChunkHeader, STATE_SEALED};
+use umtui_wire::chunk::{ChunkHeader, KIND_EVENTS, STATE_SEALED};
 use umtui_wire::clock::ClockTriple;
 use umtui_wire::frame::{EventsPart, is_event};
 use umtui_wire::record::{
@@ -63,6 +63,11 @@ impl Chunk {
     /// Whether its header will not change any more.
     pub const fn sealed(&self) -> bool {
         self.header.state == STATE_SEALED
+    }
+
+    /// Whether another may take its place without anybody counting its events: it has none.
+    pub const fn is_empty(&self) -> bool {
+        self.sealed() && self.header.kind == KIND_EVENTS && self.header.events() == 0
     }
 
     /// Whether a reader lacks something of it.
