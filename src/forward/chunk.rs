@@ -99,6 +99,16 @@ impl Chunk {
         }
     }
 
+    /// Thread at the next record, and the id of its name.
+    pub const fn thread(&self) -> (u32, u32) {
+        (self.thread, self.name)
+    }
+
+    /// The newest clock reading before the next record.
+    pub const fn reading(&self) -> ClockTriple {
+        self.reading
+    }
+
     /// A record of these slots has been sent.
     pub fn pass(&mut self, head: Head, record: &[Slot]) {
         self.sent += record.len() as u32;
