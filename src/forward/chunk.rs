@@ -1,7 +1,7 @@
 //! A chunk of a file that is followed, and how far it has been sent.
 
 use umtui_wire::activity::{KIND_DROPPED, KIND_GPU_CLOCK, KIND_MARK, KIND_RANGE_PUSH};
-use umtui_wire::chunk::{ChunkHeader, STATE_SEALED};
+use umtui_wire::chunk::{ChunkHeader, KIND_EVENTS, STATE_SEALED};
 use umtui_wire::clock::ClockTriple;
 use umtui_wire::frame::{EventsPart, is_event};
 use umtui_wire::record::{
@@ -65,6 +65,11 @@ impl Chunk {
         self.header.state == STATE_SEALED
     }
 
+    /// Whether another may take its place without anybody counting its events: it has none.
+    pub const fn is_empty(&self) -> bool {
+        self.sealed() && self.header.kind == KIND_EVENTS && self.header.events() == 0
+    }
+
     /// Whether a reader lacks something of it.
     pub const fn due(&self) -> bool {
         self.sent < self.upto || self.told.0 != self.header.state || self.told.1 != self.header.lost
@@ -92,6 +97,16 @@ impl Chunk {
             name: self.name,
             reserved: 0,
         }
+    }
+
+    /// Thread at the next record, and the id of its name.
+    pub const fn thread(&self) -> (u32, u32) {
+        (self.thread, self.name)
+    }
+
+    /// The newest clock reading before the next record.
+    pub const fn reading(&self) -> ClockTriple {
+        self.reading
     }
 
     /// A record of these slots has been sent.

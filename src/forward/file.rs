@@ -21,6 +21,7 @@ use zerocopy::IntoBytes;
 use super::chunk::Chunk;
 use super::frames::{Counts, Frame, Sink, Stop};
 use super::look::page;
+use super::statements::Statements;
 use crate::parse::native::piece::bytes_of;
 use crate::parse::native::window::Windowed;
 use crate::source::FileBytes;
@@ -52,6 +53,7 @@ pub struct Followed {
     pub(super) round: u64,
     /// The reader has the first page and the definitions.
     pub greeted: bool,
+    statements: Statements,
     desks: Option<Vec<(u32, Vec<OpenCall>)>>,
     moment: u32,
     told: Option<PassPart>,
@@ -96,6 +98,7 @@ impl Followed {
             oversized: 0,
             round: CHUNK_UNIT,
             greeted: false,
+            statements: Statements::default(),
             desks: None,
             moment: 0,
             told: None,
@@ -138,10 +141,11 @@ impl Followed {
         // A file that cannot be read just now stands as it stood.
         let Ok(moment) = self.look() else { return Ok(Passed::default()) };
         let before = self.counts.sequence;
-        if !self.greeted {
-            self.send_page(sink)?;
+        if self.greeted {
+            self.send_definitions(sink, false)?;
+        } else {
+            self.introduce(sink)?;
         }
-        self.send_definitions(sink, !self.greeted)?;
         self.greeted = true;
         let horizon = self.send_events(sink)?;
         if horizon == u64::MAX {
@@ -151,17 +155,24 @@ impl Followed {
         Ok(Passed { moved: self.counts.sequence != before, more: moment.more || horizon != u64::MAX })
     }
 
-    /// Sends the first page and all definitions again.
+    /// Sends everything but events again.
     ///
     /// # Errors
     /// As [`Followed::pass`].
     pub fn repeat(&mut self, sink: &mut dyn Sink) -> Result<(), Stop> {
         if self.greeted {
-            self.send_page(sink)?;
-            self.send_definitions(sink, true)?;
+            self.introduce(sink)?;
+            // With them comes the end of a pass, for which a reader waits that joins here.
             self.desks = None;
         }
         Ok(())
+    }
+
+    /// Sends what a reader must know of that comes here: first page, definitions, statements.
+    fn introduce(&mut self, sink: &mut dyn Sink) -> Result<(), Stop> {
+        self.send_page(sink)?;
+        self.send_definitions(sink, true)?;
+        self.statements.send(&mut self.counts, sink)
     }
 
     /// Says that nothing more comes.
@@ -243,7 +254,7 @@ impl Followed {
             }
             Err(_) => return Ok(()),
         };
-        let Self { chunks, counts, oversized, .. } = self;
+        let Self { chunks, counts, oversized, statements, .. } = self;
         let Some(chunk) = chunks.get_mut(&at) else { return Ok(()) };
         let mut rest = slots.as_slice();
         loop {
@@ -256,7 +267,7 @@ impl Followed {
             frame.push(bytes_of(now));
             frame.events = events;
             frame.send(counts, sink)?;
-            pass(chunk, now);
+            pass(chunk, statements, now);
             rest = others;
             if chunk.sent >= chunk.upto {
                 chunk.tell();
@@ -339,8 +350,9 @@ pub(super) fn identity(page: &FileHeader) -> u64 {
     frame::checksum(&bytes)
 }
 
-fn pass(chunk: &mut Chunk, mut slots: &[Slot]) {
+fn pass(chunk: &mut Chunk, statements: &mut Statements, mut slots: &[Slot]) {
     while let Some((head, record, rest)) = first_record(slots) {
+        statements.sent(head, record, chunk.thread(), chunk.reading());
         chunk.pass(head, record);
         slots = rest;
     }

@@ -45,9 +45,15 @@ pub struct Frame {
 impl Frame {
     /// Of this kind, with its part.
     pub fn new(kind: u8, part: &(impl IntoBytes + Immutable)) -> Self {
+        let mut frame = Self::empty(kind);
+        frame.push(part.as_bytes());
+        frame
+    }
+
+    /// Of this kind, with nothing in it yet.
+    pub fn empty(kind: u8) -> Self {
         let mut bytes = Vec::with_capacity(FRAME_BYTES);
         bytes.resize(HEADER_BYTES, 0);
-        bytes.extend_from_slice(part.as_bytes());
         Self { bytes, kind, events: 0 }
     }
 

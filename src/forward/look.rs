@@ -94,6 +94,7 @@ impl Followed {
     /// A file with a cap uses the places of its oldest chunks again, in the order of the file.
     fn look_for_reused(&mut self) -> io::Result<()> {
         let fresh = self.header.discarded;
+        self.look_at_empty()?;
         if fresh != self.discarded {
             let places = (self.next / CHUNK_UNIT).saturating_sub(1);
             let (mut quiet, mut at) = (0, self.round);
@@ -106,10 +107,7 @@ impl Followed {
                 if matches!((same, header), (Some(false), _) | (None, Some(_))) {
                     quiet = 0;
                     self.round = next;
-                    self.vanish(at);
-                    if let Some(header) = header {
-                        self.insert(&header);
-                    }
+                    self.replace(at, header);
                 }
                 at = next;
             }
@@ -121,6 +119,28 @@ impl Followed {
         let overwritten = counted.saturating_sub(self.known_discarded).saturating_sub(self.vanished);
         self.counts.dropped = self.counts.dropped.max(overwritten.saturating_add(self.oversized));
         Ok(())
+    }
+
+    /// What makes room without having had events is not counted: such places are looked at each time, those first whose
+    /// turn is next.
+    fn look_at_empty(&mut self) -> io::Result<()> {
+        let (before, after) = (self.chunks.range(..self.round), self.chunks.range(self.round..));
+        let empty = after.chain(before).filter(|(_, chunk)| chunk.is_empty()).map(|(at, _)| *at);
+        for at in empty.take(APART as usize).collect::<Vec<_>>() {
+            let (header, _) = self.header_at(at)?;
+            if !header.is_some_and(|header| self.chunks.get(&at).is_some_and(|chunk| chunk.is(&header))) {
+                self.round = at.saturating_add(CHUNK_UNIT);
+                self.replace(at, header);
+            }
+        }
+        Ok(())
+    }
+
+    fn replace(&mut self, at: u64, header: Option<ChunkHeader>) {
+        self.vanish(at);
+        if let Some(header) = header {
+            self.insert(&header);
+        }
     }
 
     /// Whatever lay here has been overwritten.
@@ -159,10 +179,12 @@ impl Followed {
             .map(|(at, _)| *at)
             .collect();
         for at in live {
-            let (header, _) = self.header_at(at)?;
-            if let (Some(header), Some(chunk)) = (header, self.chunks.get_mut(&at))
-                && chunk.is(&header)
-            {
+            let (Some(header), _) = self.header_at(at)? else { continue };
+            if self.chunks.get(&at).is_some_and(|chunk| !chunk.is(&header)) {
+                // It had no place but its own.
+                self.replace(at, Some(header));
+            }
+            if let Some(chunk) = self.chunks.get_mut(&at) {
                 chunk.refresh(&header);
             }
         }

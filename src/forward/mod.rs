@@ -13,6 +13,7 @@ mod look;
 mod output;
 mod private;
 mod run;
+mod statements;
 #[cfg(test)]
 mod tests;
 

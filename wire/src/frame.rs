@@ -13,13 +13,15 @@
 //! | desks | [`DesksPart`], then for each thread a [`DeskPart`] and its open calls, outermost first |
 //! | pass | [`PassPart`]: what came since the last one is complete up to its horizon |
 //! | end | [`EndPart`]: nothing more comes of this file |
+//! | statements | for each a [`StatementPart`] and its record: what was said among the events and still holds |
 //!
 //! Within a file definitions come before the records that use them, and desks after the records that were committed
 //! when they were read. All numbers are little-endian, all parts multiples of 8 bytes.
 
+use crate::activity::{KIND_EVIDENCE, KIND_GPU_CLOCK};
 use crate::chunk::ChunkHeader;
 use crate::clock::ClockTriple;
-use crate::record::{KIND_CALL, KIND_GPU_FIRST};
+use crate::record::{Head, KIND_CALL, KIND_GPU_FIRST};
 
 /// First bytes of a frame: `UMF` and an escape.
 pub const MAGIC: u32 = 0x1b46_4d55;
@@ -44,6 +46,8 @@ pub const KIND_DESKS: u8 = 4;
 pub const KIND_PASS: u8 = 5;
 /// `kind`: the file is complete.
 pub const KIND_END: u8 = 6;
+/// `kind`: records that lie among the events and hold until the next of their kind, once more.
+pub const KIND_STATEMENTS: u8 = 7;
 
 /// Begins every frame.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -200,6 +204,37 @@ pub struct PassPart {
     pub paused: u32,
     /// Zero.
     pub reserved: u32,
+}
+
+/// A record follows that was sent before, at its place among the events: the newest [`KIND_EVIDENCE`] of a kind of
+/// evidence, or the newest [`KIND_GPU_CLOCK`] of a thread. It is one slot long. A reader that has the same record, or
+/// one with later ticks, passes over it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[cfg_attr(
+    feature = "zerocopy",
+    derive(zerocopy::FromBytes, zerocopy::IntoBytes, zerocopy::Immutable, zerocopy::KnownLayout)
+)]
+#[repr(C)]
+pub struct StatementPart {
+    /// The newest clock reading before it.
+    pub reading: ClockTriple,
+    /// The thread that wrote it.
+    pub thread: u32,
+    /// String id of the thread's name.
+    pub name: u32,
+}
+
+/// Statements of one kind that a sender keeps and a reader takes, at most: kinds of evidence, or threads.
+pub const STATEMENTS: usize = 64;
+
+/// What a record states, if it is one that may be sent again: two records with the same answer are about the same.
+#[must_use]
+pub const fn stated(head: Head, thread: u32) -> Option<(u8, u32)> {
+    match head.kind {
+        KIND_EVIDENCE if head.extra == 0 && (head.a as usize) < STATEMENTS => Some((head.kind, head.a as u32)),
+        KIND_GPU_CLOCK if head.extra == 0 => Some((head.kind, thread)),
+        _ => None,
+    }
 }
 
 /// `how`: the process is gone; the state that was sent last says whether it ended in order.

@@ -17,6 +17,7 @@ use zerocopy::FromBytes;
 
 mod losses;
 mod reused;
+mod statements;
 
 /// Keeps frames.
 #[derive(Default)]

@@ -106,6 +106,10 @@ impl NativeReader {
             let Some(header) = bytes.get(..count).and_then(|bytes| header_at(bytes, offset)) else { continue };
             if header.sequence != piece.sequence {
                 piece.give_up();
+                if piece.sequence < header.sequence {
+                    // A chunk that had no place but its own. The one in its stead lies behind it in the list.
+                    self.replace(&header, true);
+                }
                 continue;
             }
             if later && piece.events() {

@@ -7,7 +7,7 @@ use super::reader::NativeReader;
 use crate::parse::ParseError;
 use crate::trace::{Bytes, Trace};
 use rustc_hash::FxHashMap;
-use std::collections::VecDeque;
+use std::collections::{BTreeSet, VecDeque};
 use umtui_wire::chunk::HEADER_BYTES;
 use umtui_wire::header::CHUNK_UNIT;
 
@@ -23,6 +23,9 @@ pub struct Reused {
     known: FxHashMap<u64, (u64, u64)>,
     /// Chunks of a file that had gone round before it was opened, in their order: sequence and place.
     order: VecDeque<(u64, u64)>,
+    /// Places where another chunk may come to lie, or lies, without a change of the writer's count: the one there has no
+    /// events, or has gone already.
+    silent: BTreeSet<u64>,
     /// The place after the newest reused one.
     next: u64,
     /// The writer's count when it was last looked.
@@ -38,15 +41,16 @@ impl NativeReader {
 
     /// Finds chunks in places that were used before; whether there are more.
     pub(super) fn discover_reused(&mut self, late: bool) -> Result<bool, ParseError> {
-        if !self.has_cap() || self.header.discarded == 0 {
+        if !self.has_cap() {
             return Ok(false);
         }
-        if self.reused.known.is_empty() && self.next == CHUNK_UNIT {
+        if self.header.discarded > 0 && self.reused.known.is_empty() && self.next == CHUNK_UNIT {
             self.put_in_order()?;
         }
         if !self.reused.order.is_empty() {
             return self.take_in_order(late);
         }
+        self.look_at_silent(late)?;
         if self.reused.seen != self.header.discarded {
             self.reused.seen = self.header.discarded;
             self.go_round(late)?;
@@ -57,6 +61,7 @@ impl NativeReader {
     /// Remembers the chunk at a place.
     pub(super) fn know(&mut self, header: &ChunkHeader) {
         if self.has_cap() {
+            self.reused.silent.remove(&header.offset);
             self.reused.known.insert(header.offset, (header.sequence, 0));
         }
     }
@@ -72,7 +77,11 @@ impl NativeReader {
         let mut at = CHUNK_UNIT;
         while at < self.length {
             let found = self.chunk_at(at)?;
-            order.extend(found.map(|header| (header.sequence, at)));
+            match &found {
+                Some(header) => order.push((header.sequence, at)),
+                // Perhaps one that makes room just now.
+                None => _ = self.reused.silent.insert(at),
+            }
             at = at.saturating_add(found.map_or(CHUNK_UNIT, |header| u64::from(header.bytes)));
         }
         order.sort_unstable();
@@ -88,7 +97,10 @@ impl NativeReader {
         while ahead < AHEAD
             && let Some((sequence, at)) = self.reused.order.pop_front()
         {
-            let Some(header) = self.chunk_at(at)? else { continue };
+            let Some(header) = self.chunk_at(at)? else {
+                self.reused.silent.insert(at);
+                continue;
+            };
             if header.sequence == sequence {
                 ahead += 1;
                 self.reused.next = at.saturating_add(CHUNK_UNIT);
@@ -109,24 +121,52 @@ impl NativeReader {
             if at >= self.next {
                 at = CHUNK_UNIT;
             }
-            let known = self.reused.known.get(&at).copied();
-            match self.chunk_at(at)? {
-                // Places that are looked at as new are none.
-                Some(header)
-                    if known.is_none_or(|(sequence, _)| sequence < header.sequence) && !self.holes.contains(&at) =>
-                {
-                    quiet = 0;
-                    self.replace(known, &header, late);
-                    self.reused.next = at.saturating_add(CHUNK_UNIT);
-                }
-                _ => quiet += 1,
+            if self.look_at_place(at, late)? {
+                quiet = 0;
+            } else {
+                quiet += 1;
             }
             at = at.saturating_add(CHUNK_UNIT);
         }
         Ok(())
     }
 
-    fn replace(&mut self, known: Option<(u64, u64)>, header: &ChunkHeader, late: bool) {
+    /// What makes room without having had events is not counted: such places are looked at each time, those first whose
+    /// turn is next.
+    fn look_at_silent(&mut self, late: bool) -> Result<(), ParseError> {
+        let (before, after) =
+            (self.reused.silent.range(..self.reused.next), self.reused.silent.range(self.reused.next..));
+        let next: Vec<u64> = after.chain(before).copied().take(APART as usize).collect();
+        for at in next {
+            self.look_at_place(at, late)?;
+        }
+        Ok(())
+    }
+
+    /// Whether there is another chunk now in a place that was used before.
+    fn look_at_place(&mut self, at: u64, late: bool) -> Result<bool, ParseError> {
+        let known = self.reused.known.get(&at).copied();
+        let found = self.chunk_at(at)?;
+        // Places that are looked at as new are none.
+        if self.holes.contains(&at) {
+            return Ok(false);
+        }
+        match found {
+            Some(header) if known.is_none_or(|(sequence, _)| sequence < header.sequence) => {
+                self.replace(&header, late);
+                self.reused.next = at.saturating_add(CHUNK_UNIT);
+                return Ok(true);
+            }
+            // It has been counted, and what takes its place is about to come.
+            None if known.is_some() => _ = self.reused.silent.insert(at),
+            _ => {}
+        }
+        Ok(false)
+    }
+
+    /// Another chunk lies in a place that is known.
+    pub(super) fn replace(&mut self, header: &ChunkHeader, late: bool) {
+        let known = self.reused.known.get(&header.offset).copied();
         if let Some((sequence, calls)) = known {
             self.reused.read = self.reused.read.saturating_add(calls);
             let old = self.pieces.iter_mut().find(|piece| piece.sequence == sequence && piece.offset == header.offset);
@@ -161,6 +201,9 @@ impl NativeReader {
                     && *sequence == piece.sequence
                 {
                     *calls = piece.calls;
+                    if piece.calls == 0 {
+                        self.reused.silent.insert(piece.offset);
+                    }
                 }
             }
             let discarded = self.header.discarded.saturating_sub(self.reused.read);

@@ -169,7 +169,7 @@ fn beyond<'a>(part: &EventsPart, records: &'a [u8], next: u32) -> (u32, u64, &'a
 }
 
 /// Whole records, one after the other.
-struct Records<'a>(&'a [u8]);
+pub struct Records<'a>(pub &'a [u8]);
 
 impl<'a> Iterator for Records<'a> {
     type Item = (Head, &'a [u8]);

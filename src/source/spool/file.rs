@@ -6,7 +6,8 @@ use std::os::unix::fs::FileExt;
 use std::sync::{Arc, PoisonError};
 use umtui_wire::chunk::{ChunkHeader, KIND_DEFINITIONS};
 use umtui_wire::frame::{
-    DefinitionsPart, END_GONE, EndPart, EventsPart, FrameHeader, KIND_DESKS, KIND_END, KIND_EVENTS, KIND_PASS, PassPart,
+    DefinitionsPart, END_GONE, EndPart, EventsPart, FrameHeader, KIND_DESKS, KIND_END, KIND_EVENTS, KIND_PASS,
+    KIND_STATEMENTS, PassPart,
 };
 use umtui_wire::header::{CHUNK_UNIT, FileHeader};
 use umtui_wire::record::SLOT_BYTES;
@@ -17,6 +18,7 @@ use super::chunks::{Chunks, events_in};
 use super::definitions::Definitions;
 use super::desks::Desks;
 use super::place::Place;
+use super::statements::Statements;
 use super::{Life, Spooled, Standing};
 
 /// Bytes that wait for the end of a pass at most.
@@ -36,6 +38,9 @@ pub struct SpoolFile {
     /// Where definitions go.
     defined: Option<Place>,
     desks: Desks,
+    statements: Statements,
+    /// Nothing is shown yet.
+    waits: bool,
     /// Place and number of the next chunk.
     end: u64,
     sequence: u64,
@@ -47,6 +52,8 @@ impl SpoolFile {
     /// With this first page, in this file.
     pub fn new(out: File, page: Box<FileHeader>, spooled: Arc<Spooled>) -> Self {
         let lost = page.lost;
+        let (mut end, mut sequence) = (CHUNK_UNIT, 0);
+        let statements = Statements::new(claim(&mut end, &mut sequence, CHUNK_UNIT));
         let mut file = Self {
             out,
             page,
@@ -57,8 +64,10 @@ impl SpoolFile {
             definitions: Definitions::default(),
             defined: None,
             desks: Desks::default(),
-            end: CHUNK_UNIT,
-            sequence: 0,
+            statements,
+            waits: false,
+            end,
+            sequence,
             horizon: u64::MAX,
             broken: false,
         };
@@ -85,6 +94,7 @@ impl SpoolFile {
                 }
             }
             KIND_DESKS => self.desks.take(body),
+            KIND_STATEMENTS => self.statements.take(body),
             KIND_PASS => {
                 if let Ok((part, _)) = PassPart::read_from_prefix(body) {
                     self.pass(&part);
@@ -109,6 +119,7 @@ impl SpoolFile {
             self.account.failed(events_in(records));
             return;
         }
+        self.statements.heard(part.thread, records);
         let Self { chunks, account, end, sequence, .. } = self;
         chunks.take(part, records, account, &mut |bytes| claim(end, sequence, bytes));
     }
@@ -149,8 +160,16 @@ impl SpoolFile {
         }
     }
 
+    /// Whether what comes is shown later only.
+    pub const fn wait(&mut self, waits: bool) {
+        self.waits = waits;
+    }
+
     /// Shows all that has come.
     fn publish(&mut self, at: u64) {
+        if self.waits {
+            return;
+        }
         let spooled = self.spooled.clone();
         let mut standing = spooled.hold();
         if let Err(error) = self.write(&mut standing)
@@ -176,6 +195,7 @@ impl SpoolFile {
             return self.out.write_all_at(self.page.as_bytes(), 0);
         }
         let mut result = self.define();
+        result = result.and(self.statements.publish(&self.out));
         let Self { chunks, account, desks, out, end, sequence, .. } = self;
         let (full, open) = chunks.places();
         for mut place in full {
@@ -193,7 +213,9 @@ impl SpoolFile {
             result = result.and(written);
         }
         result = result.and(desks.publish(out, |bytes| claim(end, sequence, bytes)));
-        self.page.end = self.end;
+        // The place that is kept for statements is none before there is anything in it, or behind it.
+        let first = self.end == 2 * CHUNK_UNIT && self.statements.is_empty();
+        self.page.end = if first { CHUNK_UNIT } else { self.end };
         self.page.lost = self.lost.saturating_add(self.account.lost());
         self.page.last_sequence = 0;
         result.and(self.out.write_all_at(self.page.as_bytes(), 0))

@@ -10,6 +10,7 @@ mod definitions;
 mod desks;
 mod file;
 mod place;
+mod statements;
 
 use super::FileBytes;
 use crate::trace::Bytes;
@@ -155,11 +156,14 @@ impl Spool {
             if unknown.have.iter().all(|&have| have) {
                 let Some(unknown) = self.unknown.remove(&header.file) else { return Ok(false) };
                 let (spooled, mut file) = self.create(unknown.page)?;
+                // Definitions and statements come behind the first page: shown before, events would lack them.
+                file.wait(true);
                 for (header, body) in unknown.frames {
                     self.kept -= body.len();
                     // A file that ends before it has begun is not worth a special case.
                     let _ = file.take(&header, &body, at);
                 }
+                file.wait(false);
                 self.fresh.push(spooled);
                 self.files.insert(header.file, file);
                 return Ok(true);

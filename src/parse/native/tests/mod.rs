@@ -2,6 +2,7 @@
 
 #![allow(missing_docs, reason = "tests")]
 
+pub mod capped;
 mod damage;
 pub mod gpu;
 mod growing;
