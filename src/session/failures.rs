@@ -1,6 +1,5 @@
 //! Which functions failed, and with what.
 
-use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::sync::Arc;
@@ -58,7 +57,7 @@ impl Model {
             return Some(line.clone());
         }
         let failure = self.mishaps.of(&self.trace, &self.files, &failed);
-        let namer = Namer { trace: &self.trace, symbols: RefCell::new(&mut self.symbols), threads_alone: false };
+        let namer = Namer::new(&self.trace, &mut self.symbols);
         let line = line(&namer, &failure);
         self.sticky = Some((failed, line.clone()));
         Some(line)
