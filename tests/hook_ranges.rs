@@ -15,7 +15,7 @@ use umtui_wire::activity::{
     EVIDENCE_RANGES, KIND_EVIDENCE, KIND_MARK, KIND_RANGE_END, KIND_RANGE_POP, KIND_RANGE_PUSH, KIND_RANGE_START,
     Range, WHY_NOT_ASKED, WHY_RECORDED, WHY_VARIABLE_TAKEN,
 };
-use umtui_wire::record::{KIND_CALL, KIND_GPU_FIRST, KIND_RANGE_FIRST, KIND_THREAD};
+use umtui_wire::record::{KIND_CALL, KIND_THREAD};
 
 /// The program with the hook as its tool, as `umtui record` sets it up.
 fn command(folder: &Path, arguments: &[&str]) -> Option<Command> {
