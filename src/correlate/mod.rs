@@ -7,10 +7,12 @@ pub mod graph;
 pub mod order;
 mod reason;
 pub mod suspect;
+pub mod under;
 
 pub use failure::{Failed, Failure, Failures};
 pub use graph::{Graph, graphs};
 pub use order::{Order, order};
+pub use under::{Under, under};
 
 use crate::trace::{Call, ProcessId, Trace, TrackId};
 

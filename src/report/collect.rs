@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use super::first_failures::{self, FirstFailure};
 use super::gpu::{GpuBlock, Work, work};
 use super::graphs::{self, Graph};
+use super::ranges::{self, RangeRow};
 use crate::graph::{Cells, QUANTILE_ERROR_PCT, Stats};
 use crate::session::{Loaded, Member, cost};
 use crate::trace::{Layer, NO_DEVICE, State, StreamId, StreamKind, Trace, TrackId};
@@ -24,6 +25,8 @@ pub struct Report {
     pub streams: Vec<Stream>,
     /// What the GPU did.
     pub gpu: GpuBlock,
+    /// The program's ranges, enclosing ones first.
+    pub ranges: Option<Vec<RangeRow>>,
     /// Graphs that were made ready or launched.
     pub graphs: Vec<Graph>,
     /// Functions of which calls failed, the most failures first.
@@ -187,6 +190,7 @@ impl Report {
                 ..block(trace, cells)
             },
             gpu: GpuBlock::of(trace, loaded.gpu()),
+            ranges: ranges::of(trace),
             graphs: graphs::of(loaded),
             apis,
             failures,

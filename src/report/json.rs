@@ -7,6 +7,7 @@ use super::collect::{Api, Process, Report, Stream, Thread};
 use super::first_failures::FirstFailure;
 use super::gpu_json::{self, GpuKeys};
 use super::graphs::Graph;
+use super::ranges::RangeRow;
 use crate::session::safe::prints;
 use crate::trace::Layer;
 
@@ -26,6 +27,7 @@ struct Root<'a> {
     streams: Vec<StreamKeys>,
     #[serde(flatten)]
     gpu: GpuKeys<'a>,
+    ranges: Option<&'a [RangeRow]>,
     graphs: &'a [Graph],
     first_failures: &'a [FirstFailure],
     allocations: NotRecorded,
@@ -132,6 +134,7 @@ pub fn json(report: &Report) -> String {
         threads: report.threads.iter().map(thread).collect(),
         streams: report.streams.iter().map(stream).collect(),
         gpu: gpu_json::keys(&report.gpu),
+        ranges: report.ranges.as_deref(),
         graphs: &report.graphs,
         first_failures: &report.first_failures,
         allocations: None,

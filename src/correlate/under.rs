@@ -1,0 +1,364 @@
+//! What happened under a program's ranges: by name along the path of enclosing ranges, so that "step > forward" is told from
+//! "warm-up > forward".
+//!
+//! Work belongs to the ranges that were open in the thread that submitted it, when it did. A thread without any, such as the
+//! one in which PyTorch runs backward, works for the one thread of its process that has some open then; what is joined so
+//! is counted apart. Migrations know of no thread: those that begin while a range is open overlap it, no more is said.
+
+use crate::trace::activity::{Activity, ActivityKind, LaneOf};
+use crate::trace::range::{Range, RangeKind};
+use crate::trace::{NameId, ProcessId, Trace, TrackId};
+use rustc_hash::FxHashMap;
+use umtui_wire::activity::{UNIFIED_TO_DEVICE, UNIFIED_TO_HOST};
+
+use super::submitting_call;
+
+/// Paths that are told apart; of further ones only the part that is known counts.
+const PATHS: usize = 10_000;
+
+/// Ranges of one name under the same enclosing ones.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Under {
+    /// Name.
+    pub name: NameId,
+    /// Domain; the empty name is the default one.
+    pub domain: NameId,
+    /// The enclosing ranges: an index into the list, lower than this one's.
+    pub parent: Option<u32>,
+    /// How many enclose it.
+    pub depth: u16,
+    /// Those that have ended.
+    pub count: u64,
+    /// Those that have not.
+    pub open: u64,
+    /// Their durations, ns.
+    pub total_ns: u64,
+    /// The shortest, ns; zero if none has ended.
+    pub min_ns: u64,
+    /// The longest, ns.
+    pub max_ns: u64,
+    /// Kernels that were submitted under them.
+    pub kernels: u64,
+    /// Their durations, ns.
+    pub kernel_ns: u64,
+    /// Of the kernels those whose thread had no range open, see above.
+    pub by_time: u64,
+    /// Bytes copied by what was submitted under them.
+    pub copied_bytes: u64,
+    /// Bytes that began to move to a device while they were open.
+    pub to_device: u64,
+    /// Likewise to the host.
+    pub to_host: u64,
+}
+
+/// All of them, enclosing ones before those inside, otherwise in order of appearance.
+#[must_use]
+pub fn under(trace: &Trace) -> Vec<Under> {
+    let mut paths = Paths::default();
+    for index in 0..u16::try_from(trace.processes.len()).unwrap_or(u16::MAX) {
+        of_process(trace, ProcessId(index), &mut paths);
+    }
+    paths.list
+}
+
+#[derive(Default)]
+struct Paths {
+    list: Vec<Under>,
+    ids: FxHashMap<(Option<u32>, NameId, NameId), u32>,
+}
+
+impl Paths {
+    fn of(&mut self, parent: Option<u32>, name: NameId, domain: NameId) -> Option<u32> {
+        if let Some(&known) = self.ids.get(&(parent, name, domain)) {
+            return Some(known);
+        }
+        let id = u32::try_from(self.list.len()).ok().filter(|&id| (id as usize) < PATHS);
+        let Some(id) = id else { return parent };
+        let depth = parent.and_then(|parent| self.list.get(parent as usize)).map_or(0, |parent| parent.depth + 1);
+        self.list.push(Under { name, domain, parent, depth, min_ns: 0, ..Under::default() });
+        self.ids.insert((parent, name, domain), id);
+        Some(id)
+    }
+
+    /// Calls `each` with a path and all that enclose it.
+    fn each(&mut self, mut id: Option<u32>, mut each: impl FnMut(&mut Under)) {
+        while let Some(under) = id.and_then(|id| self.list.get_mut(id as usize)) {
+            each(under);
+            id = under.parent;
+        }
+    }
+}
+
+/// A range of a thread, and what it lies in.
+struct Placed {
+    start_ns: u64,
+    end_ns: u64,
+    /// Index in the thread's list.
+    parent: Option<usize>,
+    path: Option<u32>,
+}
+
+/// Bytes that moved, summed up in order of time.
+#[derive(Default)]
+struct Moved {
+    starts: Vec<u64>,
+    /// Up to and with each: to devices, to the host.
+    sums: Vec<(u64, u64)>,
+}
+
+impl Moved {
+    fn of(trace: &Trace, process: ProcessId) -> Self {
+        let mut rows: Vec<(u64, u64, u64)> = Vec::new();
+        for lane in trace.activities.lanes().iter().filter(|lane| lane.process == process) {
+            if lane.of == LaneOf::Unified {
+                lane.for_each(0, |_, activity| match activity.unified().0 {
+                    UNIFIED_TO_DEVICE => rows.push((activity.start_ns, activity.value, 0)),
+                    UNIFIED_TO_HOST => rows.push((activity.start_ns, 0, activity.value)),
+                    _ => {}
+                });
+            }
+        }
+        rows.sort_unstable();
+        let mut moved = Self::default();
+        let mut sum = (0u64, 0u64);
+        for (start, to_device, to_host) in rows {
+            sum = (sum.0.saturating_add(to_device), sum.1.saturating_add(to_host));
+            moved.starts.push(start);
+            moved.sums.push(sum);
+        }
+        moved
+    }
+
+    fn before(&self, ns: u64) -> (u64, u64) {
+        let at = self.starts.partition_point(|&start| start < ns);
+        at.checked_sub(1).and_then(|at| self.sums.get(at)).copied().unwrap_or_default()
+    }
+
+    fn within(&self, from: u64, to: u64) -> (u64, u64) {
+        let (first, last) = (self.before(from), self.before(to));
+        (last.0.saturating_sub(first.0), last.1.saturating_sub(first.1))
+    }
+}
+
+fn of_process(trace: &Trace, process: ProcessId, paths: &mut Paths) {
+    let mut threads: Vec<(TrackId, Vec<Placed>)> = Vec::new();
+    for (id, track) in (0u32..).map(TrackId).zip(&trace.tracks) {
+        let ranges = trace.ranges.of(id);
+        if track.process == process && !ranges.is_empty() {
+            threads.push((id, place(trace, ranges, paths)));
+        }
+    }
+    if threads.is_empty() {
+        return;
+    }
+    let moved = Moved::of(trace, process);
+    for placed in threads.iter().flat_map(|(_, placed)| placed) {
+        let (to_device, to_host) = moved.within(placed.start_ns, placed.end_ns);
+        if let Some(under) = placed.path.and_then(|id| paths.list.get_mut(id as usize)) {
+            under.to_device = under.to_device.saturating_add(to_device);
+            under.to_host = under.to_host.saturating_add(to_host);
+        }
+    }
+    for lane in trace.activities.lanes().iter().filter(|lane| lane.process == process) {
+        if matches!(lane.of, LaneOf::Stream { .. } | LaneOf::Rest) {
+            lane.for_each(0, |_, activity| work(trace, process, &activity, &threads, paths));
+        }
+    }
+}
+
+/// Finds what each range of a thread lies in, and counts it.
+fn place(trace: &Trace, ranges: &[Range], paths: &mut Paths) -> Vec<Placed> {
+    let mut list: Vec<Placed> = Vec::with_capacity(ranges.len());
+    let mut open: Vec<usize> = Vec::new();
+    for range in ranges.iter().filter(|range| range.kind != RangeKind::Mark) {
+        let end_ns = range.end_ns().unwrap_or(u64::MAX);
+        while open.last().and_then(|&last| list.get(last)).is_some_and(|last| last.end_ns <= range.start_ns) {
+            open.pop();
+        }
+        // One that ends later than what is around it lies in none of it: started ranges may overlap.
+        let around = open.iter().rev().find(|&&at| list.get(at).is_some_and(|outer| outer.end_ns >= end_ns)).copied();
+        let name = trace.activities.name(range.name);
+        let domain = trace.activities.name(trace.ranges.domain(range));
+        let path = paths.of(around.and_then(|at| list.get(at)).and_then(|outer| outer.path), name, domain);
+        if let Some(under) = path.and_then(|id| paths.list.get_mut(id as usize)) {
+            match range.end_ns() {
+                Some(end) => {
+                    let duration = end.saturating_sub(range.start_ns);
+                    under.min_ns = if under.count == 0 { duration } else { under.min_ns.min(duration) };
+                    under.count += 1;
+                    under.total_ns = under.total_ns.saturating_add(duration);
+                    under.max_ns = under.max_ns.max(duration);
+                }
+                None => under.open += 1,
+            }
+        }
+        open.push(list.len());
+        list.push(Placed { start_ns: range.start_ns, end_ns, parent: around, path });
+    }
+    list
+}
+
+/// The innermost range of a thread that is open at a moment.
+fn innermost(placed: &[Placed], ns: u64) -> Option<&Placed> {
+    let mut at = placed.partition_point(|range| range.start_ns <= ns).checked_sub(1);
+    while let Some(range) = at.and_then(|at| placed.get(at)) {
+        if range.end_ns > ns {
+            return Some(range);
+        }
+        // What came before it at the same level, if it lies in nothing that is still open, is over as well.
+        at = range.parent;
+    }
+    None
+}
+
+fn work(trace: &Trace, process: ProcessId, activity: &Activity, threads: &[(TrackId, Vec<Placed>)], paths: &mut Paths) {
+    let Some((track, _, call)) = submitting_call(trace, process, activity.correlation) else { return };
+    let own = threads.iter().find(|(id, _)| *id == track).and_then(|(_, placed)| innermost(placed, call.start_ns));
+    let mut others = threads.iter().filter_map(|(_, placed)| innermost(placed, call.start_ns));
+    let (range, by_time) = match (own, others.next(), others.next()) {
+        (Some(own), ..) => (own, false),
+        (None, Some(only), None) => (only, true),
+        _ => return,
+    };
+    paths.each(range.path, |under| match activity.kind {
+        ActivityKind::Kernel | ActivityKind::Graph => {
+            under.kernels += 1;
+            under.kernel_ns = under.kernel_ns.saturating_add(activity.duration_ns);
+            under.by_time += u64::from(by_time);
+        }
+        ActivityKind::Copy => under.copied_bytes = under.copied_bytes.saturating_add(activity.value),
+        _ => {}
+    });
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::trace::activity::{Submit, TextId};
+    use crate::trace::range::Begun;
+    use crate::trace::{Call, CallFlags, Layer, NO_DEVICE, Process, Signature, SiteId, StreamId};
+
+    const P: ProcessId = ProcessId(0);
+
+    struct Made(Trace);
+
+    impl Made {
+        fn new() -> Self {
+            let mut trace = Trace::default();
+            trace.add_process(Process::default()).unwrap();
+            Self(trace)
+        }
+
+        fn text(&mut self, name: &str) -> TextId {
+            let id = self.0.names.intern(name);
+            self.0.activities.text(P, 1000 + id.0, Some(id))
+        }
+
+        fn range(&mut self, thread: u32, name: &str, (start, end): (u64, Option<u64>)) {
+            let track = self.0.track_of(P, thread);
+            let name = self.text(name);
+            let begun = Begun { ns: start, name, domain: TextId::default(), color: 0, level: 0, id: 0, place: 0 };
+            self.0.ranges.push(track, &begun);
+            if let Some(end) = end {
+                self.0.ranges.pop(track, TextId::default(), end);
+            }
+        }
+
+        fn nested(&mut self, thread: u32, name: &str, (start, end): (u64, u64), inner: &[(&str, u64, u64)]) {
+            let track = self.0.track_of(P, thread);
+            let begun = |made: &mut Self, name: &str, ns| {
+                let name = made.text(name);
+                Begun { ns, name, domain: TextId::default(), color: 0, level: 0, id: 0, place: 0 }
+            };
+            let outer = begun(self, name, start);
+            self.0.ranges.push(track, &outer);
+            for &(name, from, to) in inner {
+                let range = begun(self, name, from);
+                self.0.ranges.push(track, &range);
+                self.0.ranges.pop(track, TextId::default(), to);
+            }
+            self.0.ranges.pop(track, TextId::default(), end);
+        }
+
+        fn kernel(&mut self, thread: u32, called: u64, (start_ns, duration_ns): (u64, u64), correlation: u32) {
+            let track = self.0.track_of(P, thread);
+            let api = self.0.api_of("cuLaunchKernel", Layer::Driver, Signature::default());
+            let call = Call {
+                start_ns: called,
+                duration_ns: 1,
+                api,
+                site: SiteId(0),
+                stream: StreamId::NONE,
+                device: NO_DEVICE,
+                depth: 0,
+                flags: CallFlags(0),
+                extra: 0,
+            };
+            let row = self.0.tracks[track.index()].len() as u32;
+            self.0.tracks[track.index()].push(call, 0);
+            self.0.activities.of_mut(P).submits.push(Submit { correlation, track, row });
+            let kernel = Activity { start_ns, duration_ns, correlation, ..Activity::default() };
+            self.0.activities.push(P, LaneOf::Stream { context: 1, stream: 7 }, &kernel, 0);
+        }
+
+        fn moves(&mut self, start_ns: u64, detail: u16, value: u64) {
+            let moved =
+                Activity { kind: ActivityKind::Unified, start_ns, detail: detail as u8, value, ..Activity::default() };
+            self.0.activities.push(P, LaneOf::Unified, &moved, 0);
+        }
+
+        fn named(&self) -> Vec<(String, u16, u64, u64, u64)> {
+            let of =
+                |one: &Under| (self.0.names.get(one.name).to_owned(), one.depth, one.count, one.kernels, one.kernel_ns);
+            under(&self.0).iter().map(of).collect()
+        }
+    }
+
+    #[test]
+    fn kernels_lie_in_the_ranges_that_were_open_when_they_were_submitted() {
+        let mut made = Made::new();
+        made.nested(1, "step", (100, 200), &[("forward", 110, 130), ("backward", 140, 160)]);
+        made.nested(1, "step", (200, 300), &[("forward", 210, 230)]);
+        // It runs after the range has ended.
+        made.kernel(1, 120, (500, 10), 1);
+        made.kernel(1, 135, (510, 20), 2);
+        made.kernel(1, 150, (530, 30), 3);
+        made.kernel(1, 220, (560, 40), 4);
+        made.kernel(1, 300, (600, 50), 5);
+        let expected = [
+            ("step".to_owned(), 0, 2, 4, 100),
+            ("forward".to_owned(), 1, 2, 2, 50),
+            ("backward".to_owned(), 1, 1, 1, 30),
+        ];
+        assert_eq!(made.named(), expected);
+        assert_eq!(under(&made.0)[0].min_ns, 100);
+    }
+
+    #[test]
+    fn a_thread_without_ranges_works_for_the_only_one_that_has_some() {
+        let mut made = Made::new();
+        made.nested(1, "step", (100, 200), &[("backward", 140, 160)]);
+        made.kernel(2, 150, (150, 30), 1);
+        made.kernel(2, 250, (250, 30), 2);
+        let found = under(&made.0);
+        assert_eq!((found[1].kernels, found[1].by_time, found[0].kernels), (1, 1, 1));
+        // With two such threads nobody knows for which.
+        made.range(3, "other", (90, None));
+        let found = under(&made.0);
+        assert_eq!((found[1].kernels, found[2].kernels, found[2].open), (0, 1, 1));
+    }
+
+    #[test]
+    fn the_same_name_elsewhere_is_another_path_and_migrations_overlap() {
+        let mut made = Made::new();
+        made.nested(1, "warm-up", (0, 50), &[("forward", 10, 20)]);
+        made.nested(1, "step", (100, 200), &[("forward", 110, 130)]);
+        made.moves(120, UNIFIED_TO_DEVICE, 4096);
+        made.moves(150, UNIFIED_TO_HOST, 100);
+        made.moves(250, UNIFIED_TO_HOST, 7);
+        let found = under(&made.0);
+        let moved: Vec<_> = found.iter().map(|one| (one.to_device, one.to_host)).collect();
+        assert_eq!(moved, [(0, 0), (0, 0), (4096, 100), (4096, 0)]);
+        assert_eq!(found[3].parent, Some(2));
+    }
+}
