@@ -7,6 +7,7 @@ use super::collect::{Api, Process, Report, Stream, Thread};
 use super::first_failures::FirstFailure;
 use super::gpu_json::{self, GpuKeys};
 use super::graphs::Graph;
+use super::migrated::Migrated;
 use crate::session::safe::prints;
 use crate::trace::Layer;
 
@@ -27,6 +28,7 @@ struct Root<'a> {
     #[serde(flatten)]
     gpu: GpuKeys<'a>,
     graphs: &'a [Graph],
+    migrated: Option<&'a [Migrated]>,
     first_failures: &'a [FirstFailure],
     allocations: NotRecorded,
     findings: [(); 0],
@@ -133,6 +135,7 @@ pub fn json(report: &Report) -> String {
         streams: report.streams.iter().map(stream).collect(),
         gpu: gpu_json::keys(&report.gpu),
         graphs: &report.graphs,
+        migrated: report.migrated.as_deref(),
         first_failures: &report.first_failures,
         allocations: None,
         findings: [],

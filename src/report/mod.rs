@@ -9,6 +9,7 @@ mod gpu_json;
 mod gpu_text;
 mod graphs;
 mod json;
+mod migrated;
 mod table;
 mod text;
 
@@ -20,4 +21,5 @@ pub use first_failures::{FirstFailure, Suspect};
 pub use gpu::{Copied, Device, Faults, GpuBlock, Kernel, Migrations, Missing, Overhead, UnifiedDevice};
 pub use graphs::{Graph, Kernel as GraphKernel};
 pub use json::{json, printable};
+pub use migrated::Migrated;
 pub use text::text;

@@ -23,6 +23,7 @@ pub fn text(report: &Report) -> String {
     head(report, &mut out);
     functions(report, &mut out);
     super::gpu_text::write(&report.gpu, &mut out);
+    super::migrated::write(report.migrated.as_deref(), &mut out);
     super::graphs::write(&report.graphs, &mut out);
     threads(report, &mut out);
     failures(report, &mut out);
