@@ -1,16 +1,20 @@
 //! Joins of what was recorded by different doors: work of the GPU to the calls that submitted it, and how well the two
 //! clocks agree.
 
+pub mod allocation;
 pub mod calls;
 pub mod failure;
 pub mod graph;
+pub mod migrated;
 pub mod order;
 mod reason;
 pub mod suspect;
 pub mod under;
 
+pub use allocation::{Allocation, AllocationKind, Allocations};
 pub use failure::{Failed, Failure, Failures};
 pub use graph::{Graph, graphs};
+pub use migrated::{Migrated, migrated};
 pub use order::{Order, order};
 pub use under::{Under, under};
 

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use super::first_failures::{self, FirstFailure};
 use super::gpu::{GpuBlock, Work, work};
 use super::graphs::{self, Graph};
+use super::migrated::{self, Migrated};
 use super::ranges::{self, RangeRow};
 use crate::graph::{Cells, QUANTILE_ERROR_PCT, Stats};
 use crate::session::{Loaded, Member, cost};
@@ -29,6 +30,8 @@ pub struct Report {
     pub ranges: Option<Vec<RangeRow>>,
     /// Graphs that were made ready or launched.
     pub graphs: Vec<Graph>,
+    /// Allocations whose pages moved; `None`: not recorded.
+    pub migrated: Option<Vec<Migrated>>,
     /// Functions of which calls failed, the most failures first.
     pub failures: Vec<Failure>,
     /// The first of each process, and the first error that stays of each device.
@@ -165,6 +168,7 @@ impl Report {
             .collect();
         let failures = loaded.failures();
         let first_failures = first_failures::of(loaded);
+        let migrated = migrated::of(loaded);
         let unfinished = loaded.unfinished();
         let unreadable = loaded.unreadable();
         let trace = loaded.trace();
@@ -192,6 +196,7 @@ impl Report {
             gpu: GpuBlock::of(trace, loaded.gpu()),
             ranges: ranges::of(trace),
             graphs: graphs::of(loaded),
+            migrated,
             apis,
             failures,
             first_failures,

@@ -7,6 +7,7 @@ use super::collect::{Api, Process, Report, Stream, Thread};
 use super::first_failures::FirstFailure;
 use super::gpu_json::{self, GpuKeys};
 use super::graphs::Graph;
+use super::migrated::Migrated;
 use super::ranges::RangeRow;
 use crate::session::safe::prints;
 use crate::trace::Layer;
@@ -29,6 +30,7 @@ struct Root<'a> {
     gpu: GpuKeys<'a>,
     ranges: Option<&'a [RangeRow]>,
     graphs: &'a [Graph],
+    migrated: Option<&'a [Migrated]>,
     first_failures: &'a [FirstFailure],
     allocations: NotRecorded,
     findings: [(); 0],
@@ -136,6 +138,7 @@ pub fn json(report: &Report) -> String {
         gpu: gpu_json::keys(&report.gpu),
         ranges: report.ranges.as_deref(),
         graphs: &report.graphs,
+        migrated: report.migrated.as_deref(),
         first_failures: &report.first_failures,
         allocations: None,
         findings: [],
