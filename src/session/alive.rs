@@ -38,6 +38,11 @@ impl Boot {
         Self { id: parse_id(&text), host }
     }
 
+    /// Whether a process was started on this machine since.
+    pub(super) fn is_of(&self, process: &Process) -> bool {
+        self.id.is_some_and(|id| id == process.boot_id)
+    }
+
     /// How a process that ran on `host` stands.
     pub(super) fn life(&self, process: &Process, host: &str) -> Life {
         if self.id.is_none_or(|id| id != process.boot_id) {
@@ -113,8 +118,9 @@ mod tests {
         assert_eq!(boot.life(&process, "x"), Life::Alive);
         let another = Process { start_time: process.start_time + 1, ..process.clone() };
         assert_eq!(boot.life(&another, "x"), Life::Missing);
-        let elsewhere = Process { boot_id: [7; 16], ..process };
+        let elsewhere = Process { boot_id: [7; 16], ..process.clone() };
         assert_eq!(boot.life(&elsewhere, "no such host"), Life::Elsewhere);
+        assert!(boot.is_of(&another) && !boot.is_of(&elsewhere));
         assert_eq!(boot.life(&elsewhere, &boot.host), Life::Gone);
         let now = Instant::now();
         assert!(!believed(Life::Missing, None, now) && believed(Life::Elsewhere, Some(now), now));

@@ -13,6 +13,7 @@ use super::model::Model;
 use super::output::OutputFiles;
 use super::overview::Surroundings;
 use super::safe::safe;
+use super::sampler::{Address, Reading, Sampler};
 use super::view::{Answer, Body, OutputRequest, OutputRows, Phase, Status, View, ViewRequest};
 use crate::parse::ParseError;
 use crate::symbols::{SIDE_FILE, Symbols};
@@ -34,6 +35,8 @@ pub(super) struct Engine {
     /// Moments and the calls there were then, back to a second ago.
     rate: VecDeque<(Instant, u64)>,
     last_call: Instant,
+    /// Asks how devices fare; `None` where nobody looks while it goes on.
+    pub sampler: Option<Sampler>,
 }
 
 impl Engine {
@@ -73,6 +76,7 @@ impl Engine {
             phase: Phase::Opening(0),
             rate: VecDeque::new(),
             last_call: Instant::now(),
+            sampler: None,
         })
     }
 
@@ -162,6 +166,7 @@ impl Engine {
 
     fn overview(&mut self, rows: u16, columns: u16) -> super::view::Overview {
         let now_ns = self.now_ns();
+        let readings = self.readings();
         let feed = &self.feed;
         let around = Surroundings {
             is_alive: &|process| feed.is_alive(process),
@@ -171,8 +176,18 @@ impl Engine {
             silent: self.last_call.elapsed(),
             why_silent: self.child.as_ref().and_then(|child| child.why_silent()),
             recording: self.recording.clone(),
+            readings,
         };
         self.model.overview(rows, columns, &around)
+    }
+
+    /// How the devices of this machine fare on which processes of the trace run.
+    fn readings(&mut self) -> Vec<(Address, Reading)> {
+        let Some(sampler) = &mut self.sampler else { return Vec::new() };
+        let live = self.phase == Phase::Live;
+        let feed = &self.feed;
+        let here = |id| live && feed.is_alive(id) && self.model.trace.process(id).is_some_and(|one| feed.is_here(one));
+        sampler.readings(&self.model.addresses(here), Instant::now())
     }
 
     fn output(&self, request: OutputRequest) -> OutputRows {

@@ -10,7 +10,7 @@ use super::alive::{Boot, Life, believed};
 use crate::parse::sniff::{Format, sniff};
 use crate::parse::{NativeReader, ParseError, Progress, text};
 use crate::source::{Arrived, FileBytes, Found, Life as Sent, Paths, Pipe, Spooled, is_pipe, pipe};
-use crate::trace::{Bytes, ProcessId, State, Trace};
+use crate::trace::{Bytes, Process, ProcessId, State, Trace};
 
 /// Calls read of one file before it is the next one's turn.
 const TURN: usize = 16 * 1024;
@@ -276,6 +276,11 @@ impl Feed {
     /// Whether a process is known to run.
     pub(super) fn is_alive(&self, process: ProcessId) -> bool {
         self.of(process).is_some_and(|file| file.alive)
+    }
+
+    /// Whether a process is one of this machine.
+    pub(super) fn is_here(&self, process: &Process) -> bool {
+        self.boot.is_of(process)
     }
 
     /// Whether the file of a process has been removed, or another put in its place.

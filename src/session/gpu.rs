@@ -8,7 +8,6 @@ use super::safe::safe;
 use super::view::{Moved, TopRow};
 use crate::graph::Amounts;
 use crate::symbols::demangled;
-use crate::trace::value::size;
 use crate::trace::{ProcessId, Trace};
 use std::collections::BTreeMap;
 use umtui_wire::activity::{UNIFIED_TO_DEVICE, UNIFIED_TO_HOST};
@@ -69,24 +68,6 @@ impl Model {
             count: stats.sums.count,
         };
         (kernels.iter().take(rows).map(row).collect(), kernels.len().saturating_sub(rows))
-    }
-
-    /// Devices: what each is called, and what is known of it. One that several processes of a host use is there once.
-    pub(super) fn devices(&self) -> Vec<(String, String)> {
-        let trace = &self.trace;
-        let mut devices = BTreeMap::new();
-        for id in processes(trace) {
-            let (Some(process), Some(of)) = (trace.process(id), trace.activities.of(id)) else { continue };
-            for (&number, device) in &of.devices {
-                // Processes may number the same devices differently.
-                devices.entry((process.host, number, device.uuid, device.pci)).or_insert(device);
-            }
-        }
-        let text = |((_, number, ..), device): (&(_, u16, _, _), &&crate::trace::activity::Device)| {
-            let memory = size(device.memory_bytes);
-            (format!("GPU {number}"), format!("{}   {memory}", safe(trace.names.get(device.name))))
-        };
-        devices.iter().map(text).collect()
     }
 }
 

@@ -13,6 +13,7 @@ pub mod view;
 mod alive;
 mod calls;
 pub(crate) mod cost;
+mod devices;
 mod engine;
 mod events;
 mod failures;
@@ -27,11 +28,13 @@ mod loaded;
 mod matches;
 mod metrics;
 mod model;
+mod nvml;
 mod order;
 mod others;
 mod output;
 mod overview;
 mod run;
+mod sampler;
 mod watching;
 
 #[cfg(test)]

@@ -10,6 +10,7 @@ use super::labels::{program, thread};
 use super::model::Model;
 use super::order::open_calls;
 use super::safe::safe;
+use super::sampler::{Address, Reading};
 use super::view::{Overview, ProcessRow, TopRow};
 use crate::graph::{Function, functions};
 use crate::trace::{ApiId, Layer, Process, ProcessId, State, Trace};
@@ -44,6 +45,8 @@ pub(super) struct Surroundings<'a> {
     pub why_silent: Option<String>,
     /// Where the recording is written.
     pub recording: Option<String>,
+    /// How devices fare just now.
+    pub readings: Vec<(Address, Reading)>,
 }
 
 impl Model {
@@ -68,7 +71,7 @@ impl Model {
             costs: super::cost::words(super::cost::cost(&self.trace), super::cost::of_driver(&self.gpu)),
             calls_history,
             history_step_ns: steps.step_ns,
-            devices: self.devices(),
+            devices: self.devices(&around.readings),
             moved: self.moved(&steps, around.live),
             kernels,
             more_kernels,

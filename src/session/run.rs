@@ -11,6 +11,8 @@ use super::child::ChildControl;
 use super::engine::Engine;
 use super::handle::{Answers, Child, Handle};
 use super::metrics::Metrics;
+use super::nvml;
+use super::sampler::Sampler;
 use super::view::{Phase, ViewRequest};
 use super::watching::Watching;
 use crate::parse::ParseError;
@@ -64,7 +66,8 @@ impl Session {
     pub fn open(paths: &[PathBuf], child: Option<Box<dyn ChildControl>>, answers: Answers) -> Result<Self, OpenError> {
         let symbols = Symbols::with_thread()?;
         let side_file = child.as_ref().and(paths.first()).map(|folder| folder.join(SIDE_FILE));
-        let engine = Engine::new(paths, child, symbols)?;
+        let mut engine = Engine::new(paths, child, symbols)?;
+        engine.sampler = Some(Sampler::new(nvml::open));
         let shared = Arc::new(Shared { child: Mutex::new(engine.child_state()), ..Shared::default() });
         let (orders, received) = channel();
         let thread = Worker {

@@ -25,6 +25,8 @@ pub struct Said {
     pub status: Status,
     /// Sorts the other way round, as if a refresh had changed all totals.
     pub turned: bool,
+    /// Lines for devices instead of the usual one.
+    pub devices: Vec<(String, String)>,
 }
 
 /// The session.
@@ -38,7 +40,11 @@ impl Handle for Fake {
         let mut said = self.said.lock().unwrap();
         said.asked.push(request.clone());
         let body = match request.view {
-            View::Overview { rows, .. } => Body::Overview(overview(rows)),
+            View::Overview { rows, .. } => {
+                let usual = overview(rows);
+                let devices = if said.devices.is_empty() { usual.devices } else { said.devices.clone() };
+                Body::Overview(Overview { devices, ..usual })
+            }
             View::Calls(request) => Body::Calls(calls(&request, said.turned)),
             View::Events(request) => Body::Events(events(&request)),
             View::Output(request) => Body::Output(output(&request)),

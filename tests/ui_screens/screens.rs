@@ -37,6 +37,23 @@ fn overview() {
 }
 
 #[test]
+fn overview_of_devices_that_are_asked() {
+    let device = |number: u32, text: &str| (format!("GPU {number}"), format!("NVIDIA H200   {text}"));
+    for (width, height) in SIZES {
+        let mut stage = stage(ScreenId::Overview, width, height, live());
+        stage.said.lock().unwrap().devices = vec![
+            device(
+                0,
+                "used 12.4 of 139.8 GiB   87 % busy, 1980 MHz   slowed by power cap   program was told: free 126.3 of 139.8 GiB",
+            ),
+            device(1, "used 0.5 of 139.8 GiB   0 % busy, 345 MHz"),
+        ];
+        assert_eq!(stage.press("2 1"), None);
+        snapshot("overview_devices", &stage);
+    }
+}
+
+#[test]
 fn calls() {
     at_each_size("calls", ScreenId::Calls, "j j j");
 }

@@ -55,3 +55,20 @@ fn what_takes_the_place_of_a_chunk_without_events_is_noticed() {
         assert_eq!(follower.counts(), (process.made, 0));
     }
 }
+
+/// A thread that finds no other place goes on in that of its own chunk, which nobody sealed.
+#[test]
+fn a_chunk_that_takes_its_own_place_is_noticed() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("a.umt");
+    let mut process = Process::new(&path, 1);
+    let mut follower = Follower::new(&[path], true).unwrap();
+    let mut kept = Kept::default();
+    follower.look(true);
+    follower.set_running(true);
+    for events in [0, 4, 0, 0, 6] {
+        process.open_chunk(events);
+        follower.pass(&mut kept).unwrap();
+        assert_eq!(follower.counts(), (process.made, 0));
+    }
+}

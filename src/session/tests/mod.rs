@@ -1,5 +1,6 @@
 //! Sessions over small traces.
 
+mod devices;
 pub(crate) mod files;
 pub(crate) mod gpu;
 mod lists;

@@ -16,6 +16,7 @@ fn overview(model: &mut Model, silent: u64, why: Option<&str>) -> Overview {
         silent: Duration::from_secs(silent),
         why_silent: why.map(str::to_owned),
         recording: None,
+        readings: Vec::new(),
     };
     model.overview(24, 80, &around)
 }

@@ -11,7 +11,7 @@ use std::os::unix::fs::FileExt;
 use std::path::Path;
 use std::sync::Arc;
 use umtui_wire::checksum;
-use umtui_wire::chunk::{ChunkHeader, KIND_EVENTS, MAGIC, STATE_SEALED};
+use umtui_wire::chunk::{ChunkHeader, KIND_EVENTS, MAGIC, STATE_OPEN, STATE_SEALED};
 use umtui_wire::clock::ClockTriple;
 use umtui_wire::header::CHUNK_UNIT;
 use umtui_wire::record::{Head, KIND_CALL, KIND_THREAD};
@@ -68,6 +68,15 @@ impl Process {
 
     /// A sealed chunk with so many calls.
     pub fn chunk(&mut self, calls: u64) {
+        self.put(calls, STATE_SEALED);
+    }
+
+    /// A chunk with so many calls, to which more may be added.
+    pub fn open_chunk(&mut self, calls: u64) {
+        self.put(calls, STATE_OPEN);
+    }
+
+    fn put(&mut self, calls: u64, state: u16) {
         let place = self.next % self.places;
         let offset = (1 + place) * CHUNK_UNIT;
         let moment = START + 1 + self.made;
@@ -77,7 +86,7 @@ impl Process {
         let mut header = ChunkHeader::new_zeroed();
         header.magic = MAGIC;
         header.kind = KIND_EVENTS;
-        header.state = STATE_SEALED;
+        header.state = state;
         header.bytes = CHUNK_UNIT as u32;
         header.thread = 5;
         header.offset = offset;
@@ -170,4 +179,17 @@ fn a_chunk_that_is_about_to_come_is_waited_for() {
     process.chunk(5);
     finish(&mut reader, &mut trace, 1000).unwrap();
     assert_eq!((trace.events(), trace.processes[0].discarded), (13, 0));
+}
+
+/// A thread that finds no other place goes on in that of its own chunk, which nobody sealed.
+#[test]
+fn a_chunk_that_takes_its_own_place_is_noticed() {
+    let folder = tempfile::tempdir().unwrap();
+    let (mut process, mut reader, mut trace) = open(folder.path(), 1);
+    for events in [0, 4, 0, 0, 6] {
+        process.open_chunk(events);
+        finish(&mut reader, &mut trace, 1000).unwrap();
+        finish(&mut reader, &mut trace, 1000).unwrap();
+        assert_eq!((trace.events(), trace.processes[0].discarded), (process.made, 0));
+    }
 }

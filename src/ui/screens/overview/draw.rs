@@ -53,7 +53,7 @@ pub fn draw(state: &State, paint: &mut Paint<'_>, area: Rect, status: &Status) {
     let lists = |&(airy, gap): &(bool, u16)| left.height.saturating_sub(above(rows, status, left.width, airy, gap));
     let (airy, gap) = densities.iter().find(|density| lists(density) >= LISTS).copied().unwrap_or((false, 0));
     let mut y = left.y;
-    for block in [facts(rows, status, airy), news(rows, airy)] {
+    for block in [facts(rows, status, left.width, airy), news(rows, airy)] {
         let before = y;
         for fact in block {
             y = draw_fact(paint, left, y, &fact, airy);
@@ -88,7 +88,7 @@ fn above(rows: &Overview, status: &Status, width: u16, airy: bool, gap: u16) -> 
         lines as u16 + if lines > 0 { gap } else { 0 }
     };
     let bars = if rows.calls_history.is_empty() { 0 } else { 1 + rows.moved.len() as u16 + gap };
-    block(facts(rows, status, airy)) + block(news(rows, airy)) + bars
+    block(facts(rows, status, width, airy)) + block(news(rows, airy)) + bars
 }
 
 fn list(items: &[String], limit: usize) -> impl Iterator<Item = String> + '_ {
@@ -133,7 +133,7 @@ fn standing(rows: &Overview) -> Option<String> {
     Some(words.collect::<Vec<_>>().join(", "))
 }
 
-fn facts(rows: &Overview, status: &Status, airy: bool) -> Vec<Fact> {
+fn facts(rows: &Overview, status: &Status, width: u16, airy: bool) -> Vec<Fact> {
     let limit = if airy { 3 } else { 1 };
     let mut facts = vec![hook(rows)];
     facts.push(Fact { label: "sees".into(), text: rows.sees.join(", "), role: Role::Plain });
@@ -143,8 +143,14 @@ fn facts(rows: &Overview, status: &Status, airy: bool) -> Vec<Fact> {
     let shown = rows.devices.len().min(if airy { DEVICES } else { 1 });
     for (index, (label, text)) in rows.devices.iter().take(shown).enumerate() {
         let hidden = rows.devices.len() - shown;
-        let more = if hidden > 0 && index + 1 == shown { format!("   [{hidden} more]") } else { String::new() };
-        facts.push(Fact { label: label.clone().into(), text: format!("{text}{more}"), role: Role::Plain });
+        let mut text = Cow::Borrowed(text.as_str());
+        if hidden > 0 && index + 1 == shown {
+            let more = format!("   [{hidden} more]");
+            // What one device has to say must not hide that there are others.
+            let room = usize::from(width.saturating_sub(LABEL)) * if airy { 3 } else { 2 } / 2;
+            text = format!("{}{more}", truncate::end(&text, room.saturating_sub(more.len()), "..")).into();
+        }
+        facts.push(Fact { label: label.clone().into(), text: text.into_owned(), role: Role::Plain });
     }
     if let Some(text) = &rows.costs {
         facts.push(Fact { label: "costs".into(), text: text.clone(), role: Role::Plain });
