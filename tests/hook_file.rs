@@ -63,7 +63,9 @@ fn a_file_read_while_it_grows_has_every_call_once() {
         let (events, lost, discarded, damage) = watched(&mut hooked, folder.path());
         assert_eq!((lost, discarded, damage), (0, 0, 0), "{place} {program}");
         let whole = report(&[folder.path()]);
-        assert_eq!(events, layer(&whole, "driver") + layer(&whole, "runtime"), "{place} {program}");
+        assert_eq!(events, whole["trace"]["events"], "{place} {program}");
+        // Beside the calls there is what the GPU did.
+        assert!(events >= layer(&whole, "driver") + layer(&whole, "runtime"), "{place} {program}");
         assert!(made == 0 || events == made, "{place} {program}: {events}");
     }
 }

@@ -72,6 +72,10 @@ unsafe fn decide(frame: &mut Frame, thread: &mut Thread) -> Verdict {
     let slot = unsafe { &*frame.slot };
     let unknown = slot.unknown.load(Ordering::Relaxed) != 0;
     if thread.entering >= WITH_CUPTI {
+        if is_recording() && !is_of_cupti(frame.site as usize) {
+            // A signal handler that has interrupted us there.
+            record::lost(thread);
+        }
         return Verdict::Pass;
     }
     if thread.entering > 1 || thread.busy != 0 || thread.quick_until == BUSY {
@@ -262,6 +266,12 @@ fn is_primary(real: usize) -> bool {
         Err(primary) if Object::at(primary).is_some() => false,
         Err(primary) => PRIMARY.compare_exchange(primary, base, Ordering::AcqRel, Ordering::Acquire).is_ok(),
     }
+}
+
+/// Whether code belongs to CUPTI, the driver, or what they bring along.
+fn is_of_cupti(address: usize) -> bool {
+    const BEGINNINGS: [&[u8]; 3] = [b"libcupti", b"libcuda.so", b"libnv"];
+    Object::at(address).is_none_or(|object| BEGINNINGS.iter().any(|beginning| object.name().starts_with(beginning)))
 }
 
 /// Whether an address lies in another tool's library that is preloaded like us.

@@ -140,6 +140,12 @@ pub fn calls(report: &serde_json::Value, name: &str) -> u64 {
     sum(report, name, "calls")
 }
 
+/// How many calls of the driver of libfake.c the hook has made itself: it asks for the version once, after the first call
+/// that initialises the driver or hands over work.
+pub fn asked_by_hook(report: &serde_json::Value) -> u64 {
+    u64::from(calls(report, "cuInit") + calls(report, "cuLaunchKernel") > 0)
+}
+
 /// A number of a function in a report, with any stream suffix.
 pub fn sum(report: &serde_json::Value, name: &str, key: &str) -> u64 {
     let apis = report["apis"].as_array().unwrap();

@@ -63,18 +63,17 @@ unsafe extern "C" fn through<const L: usize, const N: usize>(a: usize, b: usize,
     unsafe { forward(real, [a, b, c, d]) }
 }
 
+arch::landing_pad!(
+    /// [`through`].
+    pad<const L: usize, const N: usize> => through::<L, N>
+);
+
 macro_rules! row {
     ($library:literal) => {
-        [
-            through::<$library, 0>,
-            through::<$library, 1>,
-            through::<$library, 2>,
-            through::<$library, 3>,
-            through::<$library, 4>,
-        ]
+        [pad::<$library, 0>, pad::<$library, 1>, pad::<$library, 2>, pad::<$library, 3>, pad::<$library, 4>]
     };
 }
-static THROUGH: [[Function; NAMES.len()]; LIBRARIES] = [row!(0), row!(1), row!(2), row!(3)];
+static THROUGH: [[unsafe extern "C" fn(); NAMES.len()]; LIBRARIES] = [row!(0), row!(1), row!(2), row!(3)];
 
 /// What `dlsym` is to answer for one of these names in place of the real function. `None`: what it would without us.
 pub fn instead_of(name: &CStr, handle: *mut c_void) -> Option<*mut c_void> {
@@ -107,18 +106,20 @@ pub fn instead_of(name: &CStr, handle: *mut c_void) -> Option<*mut c_void> {
     Some(real as *mut c_void)
 }
 
+/// The function of an exported name.
+unsafe extern "C" fn taken<const N: usize>(a: usize, b: usize, c: usize, d: usize) -> i32 {
+    // SAFETY: the caller's words.
+    unsafe { forward(exported::<N>(), [a, b, c, d]) }
+}
+
 macro_rules! taken {
     ($($name:ident = $index:literal;)*) => {
         $(
-            /// CUPTI's function.
-            ///
-            /// # Safety
-            /// As CUPTI says.
-            #[unsafe(no_mangle)]
-            pub unsafe extern "C" fn $name(a: usize, b: usize, c: usize, d: usize) -> i32 {
-                // SAFETY: the caller's words.
-                unsafe { forward(exported::<$index>(), [a, b, c, d]) }
-            }
+            arch::landing_pad!(
+                /// CUPTI's function.
+                #[unsafe(no_mangle)]
+                $name => taken::<$index>
+            );
         )*
     };
 }

@@ -49,6 +49,18 @@ export_jump!(dlvsym, "umtui_dlvsym");
 export_jump!(dlopen, "umtui_dlopen");
 export_jump!(dlclose, "umtui_dlclose");
 
+/// Defines a function that may be jumped to from anywhere and leads to another of ours with everything as it was.
+macro_rules! landing_pad {
+    ($(#[$attribute:meta])* $name:ident $(<$(const $number:ident: usize),*>)? => $to:path) => {
+        $(#[$attribute])*
+        #[unsafe(naked)]
+        pub unsafe extern "C" fn $name$(<$(const $number: usize),*>)?() {
+            core::arch::naked_asm!("hint #34", "b {to}", to = sym $to)
+        }
+    };
+}
+pub(crate) use landing_pad;
+
 /// Calls a function on another stack.
 ///
 /// # Safety

@@ -112,6 +112,18 @@ pub unsafe extern "C" fn dlclose() {
     )
 }
 
+/// Defines a function that may be jumped to from anywhere and leads to another of ours with everything as it was.
+macro_rules! landing_pad {
+    ($(#[$attribute:meta])* $name:ident $(<$(const $number:ident: usize),*>)? => $to:path) => {
+        $(#[$attribute])*
+        #[unsafe(naked)]
+        pub unsafe extern "C" fn $name$(<$(const $number: usize),*>)?() {
+            core::arch::naked_asm!("endbr64", "jmp {to}", to = sym $to)
+        }
+    };
+}
+pub(crate) use landing_pad;
+
 /// Calls a function on another stack.
 ///
 /// # Safety
