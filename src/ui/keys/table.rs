@@ -146,7 +146,7 @@ pub static TABLE: &[Entry] = &[
     row(Action::Kinds, &["f"], &[Events], "kinds", "Choose which kinds of events are shown"),
     row(Action::Launcher, &["c"], &[Events], "its call", "Go to the call that submitted this work"),
     row(Action::Toggle, &["o"], &[Calls], "fold", "Fold or unfold this row"),
-    row(Action::GroupNext, &["t"], &[Calls], "group by", "Group by thread, stream, device, call site, function"),
+    row(Action::GroupNext, &["t"], &[Calls], "group by", "Group by thread, stream, device, range, call site, function"),
     row(Action::SortNext, &["s", ">"], &[Calls], "sort", "Sort by the next column"),
     row(Action::Percent, &["%"], &[Calls], "of", "Times, or shares of the whole"),
     row(Action::Invert, &["i"], &[Calls], "invert", "From each function up to its callers, and back"),
