@@ -3,9 +3,12 @@
 //! Every grouping of the calls screen is a fold of these. Stream and device are those of the outermost call,
 //! so that a call and what it calls stay together.
 
+use std::sync::{Arc, PoisonError, RwLock};
+
 use petgraph::graph::{DiGraph, NodeIndex};
 use rustc_hash::FxHashMap;
 
+use super::ranges::{RangeIndex, RangeNode};
 use super::stats::Stats;
 use super::walk::{Outermost, Sink, duration};
 use crate::trace::{ApiId, Call, SiteId, StreamId, TrackId};
@@ -24,6 +27,8 @@ pub struct Place {
     pub stream: StreamId,
     /// Current device.
     pub device: u8,
+    /// The range around it, where ranges are told apart.
+    pub range: RangeNode,
 }
 
 /// A path of calls at a place, and what is known of the calls at its end.
@@ -45,11 +50,13 @@ pub struct Cell {
 #[derive(Clone, Debug, Default)]
 pub struct Cells {
     graph: DiGraph<Cell, (), u32>,
-    roots: FxHashMap<(u64, u64), CellId>,
+    roots: FxHashMap<(u64, u64, RangeNode), CellId>,
     children: FxHashMap<u64, CellId>,
     /// For each cell the generation in which it last changed.
     stamps: Vec<u32>,
     generation: u32,
+    /// Tells ranges apart.
+    pub(super) ranges: Option<Arc<RwLock<RangeIndex>>>,
 }
 
 impl Cells {
@@ -99,6 +106,18 @@ impl Cells {
     /// Begins a new state: what changes from here on is told apart from what changed before.
     pub(super) fn next_generation(&mut self) {
         self.generation += 1;
+    }
+
+    /// A place with its range, where these are told apart.
+    #[inline]
+    pub(super) fn within(&self, place: Place, start_ns: u64) -> Place {
+        match &self.ranges {
+            None => place,
+            Some(ranges) => {
+                let range = ranges.read().unwrap_or_else(PoisonError::into_inner).at(place.track, start_ns);
+                Place { range, ..place }
+            }
+        }
     }
 
     /// The cell of an outermost call, if there is one.
@@ -158,6 +177,7 @@ impl Sink for Cells {
 
     #[inline]
     fn root(&mut self, place: Place, outermost: Outermost) -> CellId {
+        let place = self.within(place, outermost.start_ns);
         let key = root_key(place, outermost.api);
         if let Some(&id) = self.roots.get(&key) {
             return id;
@@ -201,10 +221,10 @@ impl Sink for Cells {
 }
 
 #[inline]
-fn root_key(place: Place, api: ApiId) -> (u64, u64) {
+fn root_key(place: Place, api: ApiId) -> (u64, u64, RangeNode) {
     let who = (place.track.index() as u64) << 32 | place.site.index() as u64;
     let what = (place.stream.index() as u64) << 32 | u64::from(place.device) << 16 | api.index() as u64;
-    (who, what)
+    (who, what, place.range)
 }
 
 #[inline]

@@ -1,12 +1,17 @@
 //! What a trace says about the things that rows stand for.
 
 use super::identity::{Directory, What, digest};
+use crate::trace::activity::TextId;
 use crate::trace::{NameId, ProcessId, StreamKind, Trace, TrackId};
 
 impl Directory for Trace {
     fn process(&self, track: TrackId) -> (ProcessId, NameId) {
         let id = self.track(track).map_or(ProcessId(0), |track| track.process);
         (id, Trace::process(self, id).map_or(NameId::NONE, |process| process.host))
+    }
+
+    fn text(&self, text: TextId) -> NameId {
+        self.activities.name(text)
     }
 
     fn identity(&self, what: What) -> u64 {
@@ -45,7 +50,10 @@ impl Directory for Trace {
             What::Ids(id, context, stream) => digest(&[], &[process(self, id), u64::from(context), u64::from(stream)]),
             What::Kernel(name) => digest(&[self.names.get(name).as_bytes()], &[]),
             What::Copy(kind, pageable) => digest(&[], &[u64::from(kind), u64::from(pageable)]),
-            What::Set | What::Graph => 0,
+            What::Range(domain, name) => {
+                digest(&[self.names.get(domain).as_bytes(), self.names.get(name).as_bytes()], &[])
+            }
+            What::Set | What::Graph | What::Outside => 0,
             What::Unified(counter, flags) => digest(&[], &[u64::from(counter), u64::from(flags)]),
         }
     }

@@ -1,5 +1,6 @@
 //! What a row stands for, and the key by which a cursor finds it again.
 
+use crate::trace::activity::TextId;
 use crate::trace::{ApiId, NameId, ProcessId, SiteId, StreamId, TrackId};
 
 /// Identity of a tree node: the same for the same path of names, whatever the sort, the time or the run.
@@ -15,6 +16,7 @@ pub enum NodeKind {
     Stream,
     Device,
     Site,
+    Range,
     Runtime,
     Driver,
     Kernel,
@@ -50,6 +52,10 @@ pub enum What {
     Call(ApiId),
     /// A stream of which only the driver's ids are known: process, context, stream.
     Ids(ProcessId, u32, u32),
+    /// A range: domain and name.
+    Range(NameId, NameId),
+    /// Outside of all ranges.
+    Outside,
     /// A kernel.
     Kernel(NameId),
     /// Copies of a kind, and whether one side is pageable.
@@ -76,6 +82,8 @@ pub trait Directory {
     fn process(&self, track: TrackId) -> (ProcessId, NameId);
     /// The same number for the same thing, whenever and wherever it was read; see [`digest`].
     fn identity(&self, what: What) -> u64;
+    /// What a string of a file stands for.
+    fn text(&self, text: TextId) -> NameId;
 }
 
 /// Start of every path.
@@ -97,6 +105,8 @@ impl NodeKey {
             What::Set => 10,
             What::Graph => 11,
             What::Unified(..) => 12,
+            What::Range(..) => 13,
+            What::Outside => 14,
         };
         Self(mix(mix(self.0, tag), directory.identity(what)))
     }

@@ -17,7 +17,7 @@ impl Sink for Finder<'_> {
     type Node = Option<CellId>;
 
     fn root(&mut self, place: Place, outermost: Outermost) -> Option<CellId> {
-        self.cells.find_root(place, outermost.api)
+        self.cells.find_root(self.cells.within(place, outermost.start_ns), outermost.api)
     }
 
     fn child(&mut self, parent: Option<CellId>, api: ApiId) -> Option<CellId> {

@@ -4,7 +4,7 @@ use super::histogram::Histogram;
 use super::identity::{Directory, What};
 use super::rows::{Grouping, RowId, Rows, TOP};
 use super::stats::{Stats, Sums};
-use super::work::{Work, WorkCell, WorkOf, WorkPlace, WorkStream};
+use super::work::{Work, WorkCell, WorkPlace, WorkStream};
 use crate::trace::NameId;
 use crate::trace::activity::TextId;
 
@@ -55,7 +55,7 @@ impl Rows {
         self.version += 1;
     }
 
-    fn add_work(&mut self, row: RowId, cell: &WorkCell) {
+    pub(super) fn add_work(&mut self, row: RowId, cell: &WorkCell) {
         let mut at = row;
         while let Some(row) = self.rows.get_mut(at as usize) {
             let own = row.what.is_gpu();
@@ -95,13 +95,7 @@ impl Rows {
             (Grouping::Device, _) => self.below(TOP, What::Device(place.host, cell.device), directory),
             _ => return None,
         };
-        let what = match cell.of {
-            WorkOf::Kernel(text) => What::Kernel(name(text)),
-            WorkOf::Copy(kind, pageable) => What::Copy(kind, pageable),
-            WorkOf::Set => What::Set,
-            WorkOf::Graph => What::Graph,
-            WorkOf::Unified(counter, flags) => What::Unified(counter, flags),
-        };
+        let what = cell.of.what(name);
         Some(self.below(above, what, directory))
     }
 

@@ -14,6 +14,7 @@ use super::cells::{Cell, CellId, Cells, Place};
 use super::histogram::Histogram;
 use super::identity::{Directory, NodeKey, ROOT, What};
 use super::on_gpu::OnGpu;
+use super::ranges::RangeNode;
 use super::stats::{Stats, Sums};
 use crate::trace::ApiId;
 
@@ -29,6 +30,8 @@ pub enum Grouping {
     Device,
     /// Call site, call, nested call; all threads together.
     CallSite,
+    /// Range, range in it, call, nested call; all threads together.
+    Range,
     /// One row for each function.
     Flat,
     /// Function, then who called it, up to the thread.
@@ -61,6 +64,10 @@ pub struct Row {
     pub(super) on_gpu: OnGpu,
     /// Cells of that, of a row that stands for such.
     pub(super) work_cells: Vec<u32>,
+    /// Of a range: how often and how long it ran.
+    pub(super) ranges: Sums,
+    /// Paths of ranges that are counted here.
+    pub(super) paths: Vec<RangeNode>,
     /// Cells whose calls are counted here and in no row below.
     cells: Vec<CellId>,
     unfinished_cells: Vec<CellId>,
@@ -80,6 +87,14 @@ pub struct Rows {
     touched: Vec<RowId>,
     /// Likewise what the GPU did.
     pub(super) worked: Vec<RowId>,
+    /// Likewise of ranges.
+    pub(super) ranged: Vec<RowId>,
+    /// Statistics of ranges by path.
+    pub(super) range_stats: Vec<Stats>,
+    /// Sum of the durations of ranges that are in none, ns.
+    pub(super) range_ns: u64,
+    /// Some rows are named by strings that are not defined yet.
+    pub(super) provisional: bool,
     /// Durations of kernels, copies, sets and graphs; and of unified memory, ns.
     pub(super) work_ns: (u64, u64),
     outermost_ns: u64,
@@ -104,6 +119,10 @@ impl Rows {
             unfinished: Cells::default(),
             touched: Vec::new(),
             worked: Vec::new(),
+            ranged: Vec::new(),
+            range_stats: Vec::new(),
+            range_ns: 0,
+            provisional: false,
             work_ns: (0, 0),
             outermost_ns: 0,
             unfinished_ns: 0,
@@ -214,6 +233,10 @@ impl Rows {
                 self.below(row, What::Thread(track), directory)
             }
             _ if cell.parent.is_some() => self.below(above, call, directory),
+            Grouping::Range => {
+                let row = self.range_row(cells, cell.place.range, directory);
+                self.below(row, call, directory)
+            }
             grouping => {
                 let (process, host) = directory.process(track);
                 let groups = match grouping {
@@ -312,6 +335,11 @@ impl Rows {
         Stats { sums: self.get(row).map(Row::sums).unwrap_or_default(), histogram }
     }
 
+    /// Time of calls that the program made, at or below this row, ns.
+    pub(super) fn calls_ns(&self, row: RowId) -> u64 {
+        self.get(row).map_or(0, |row| row.ended.total_ns.saturating_add(row.unfinished.total_ns))
+    }
+
     /// The cells whose calls a row counts: `false` and one of the tree's, or `true` and one of those that were
     /// unfinished at the last refresh.
     pub fn for_each_cell(&self, row: RowId, visit: &mut dyn FnMut(bool, CellId)) {
@@ -344,6 +372,8 @@ impl Row {
             ended: Sums::default(),
             unfinished: Sums::default(),
             on_gpu: OnGpu::default(),
+            ranges: Sums::default(),
+            paths: Vec::new(),
             work_cells: Vec::new(),
             cells: Vec::new(),
             unfinished_cells: Vec::new(),
@@ -359,8 +389,10 @@ impl Row {
     /// Counts and times: of calls, unfinished ones included; of a row of what the GPU did those of that.
     #[must_use]
     pub fn sums(&self) -> Sums {
-        if self.what.is_gpu() {
-            return self.on_gpu.sums;
+        match self.what {
+            What::Range(..) => return self.ranges,
+            what if what.is_gpu() => return self.on_gpu.sums,
+            _ => {}
         }
         let mut sums = self.ended;
         sums.add(&self.unfinished);
@@ -370,6 +402,6 @@ impl Row {
     /// Whether it has anything to show.
     #[must_use]
     pub fn any(&self) -> bool {
-        self.ended.any() || self.unfinished.any() || self.on_gpu.records > 0
+        self.ended.any() || self.unfinished.any() || self.on_gpu.records > 0 || self.ranges.any()
     }
 }

@@ -1,7 +1,10 @@
 //! The call tree: takes each thread's calls as they end and keeps the cells.
 
+use std::sync::{Arc, PoisonError, RwLockReadGuard};
+
 use super::cells::{CellId, Cells, Place};
 use super::forest::Forest;
+use super::ranges::{OUTSIDE, RangeIndex};
 use super::walk::{Frame, Outermost, Sink, duration, leave, outermost, place, walk};
 use crate::trace::{Call, NO_DEVICE, OpenCall, StreamId, Trace, TrackId};
 
@@ -55,6 +58,20 @@ impl Tree {
         Self { cells, tracks: Vec::new(), frames: Vec::new(), waiting, calls: 0, failed: 0 }
     }
 
+    /// A tree that also tells apart in which range of its thread an outermost call was made.
+    #[must_use]
+    pub fn by_range() -> Self {
+        let mut tree = Self::default();
+        tree.cells.ranges = Some(Arc::default());
+        tree
+    }
+
+    /// The ranges, of a tree that tells them apart.
+    #[must_use]
+    pub fn ranges(&self) -> Option<RwLockReadGuard<'_, RangeIndex>> {
+        self.cells.ranges.as_ref().map(|ranges| ranges.read().unwrap_or_else(PoisonError::into_inner))
+    }
+
     /// The cells of all calls whose outermost call has ended.
     #[must_use]
     pub fn cells(&self) -> &Cells {
@@ -81,6 +98,9 @@ impl Tree {
     /// Takes what the trace has got since the last time.
     pub fn update(&mut self, trace: &Trace) {
         self.begin_batch();
+        if let Some(ranges) = &self.cells.ranges {
+            ranges.write().unwrap_or_else(PoisonError::into_inner).update(trace);
+        }
         for (index, track) in trace.tracks.iter().enumerate() {
             let Ok(id) = u32::try_from(index).map(TrackId) else { return };
             let from = self.tracks.get(index).map_or(0, |waiting| waiting.rows);
@@ -128,6 +148,7 @@ impl Tree {
     #[must_use]
     pub fn unfinished<'a>(&self, in_flight: impl Fn(TrackId) -> &'a [OpenCall], tracks: usize) -> Cells {
         let mut cells = Cells::default();
+        cells.ranges.clone_from(&self.cells.ranges);
         cells.next_generation();
         let mut frames = Vec::new();
         let nothing = Waiting::new(1);
@@ -199,7 +220,7 @@ impl Waiting {
             let node = match frames.last() {
                 Some(caller) => sink.child(caller.node, call.api),
                 None => sink.root(
-                    Place { track, site: call.site, stream: StreamId::NONE, device: self.device },
+                    Place { track, site: call.site, stream: StreamId::NONE, device: self.device, range: OUTSIDE },
                     Outermost { api: call.api, depth: call.depth, start_ns: call.start_ns },
                 ),
             };

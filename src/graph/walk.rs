@@ -7,6 +7,7 @@
 
 use super::cells::Place;
 use super::forest::Forest;
+use super::ranges::OUTSIDE;
 use super::stats::Stats;
 use crate::trace::{ApiId, Call, TrackId};
 
@@ -94,7 +95,7 @@ pub(crate) fn leave<S: Sink>(sink: &mut S, frames: &mut Vec<Frame<S::Node>>, dep
 
 /// The place of an outermost call.
 pub(crate) fn place(track: TrackId, call: &Call) -> Place {
-    Place { track, site: call.site, stream: call.stream, device: call.device }
+    Place { track, site: call.site, stream: call.stream, device: call.device, range: OUTSIDE }
 }
 
 /// The rest of what is known of an outermost call.

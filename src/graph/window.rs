@@ -298,6 +298,7 @@ impl Order<'_> {
     fn quantile(&self, percent: u8, id: RowId, rows: &Rows) -> u64 {
         let stats = match rows.get(id) {
             Some(row) if row.what.is_gpu() => rows.work_stats(id, self.work),
+            Some(row) if matches!(row.what, What::Range(..)) => rows.range_stats(id),
             _ => rows.stats(id, self.cells),
         };
         stats.quantile(percent).unwrap_or(0)

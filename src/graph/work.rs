@@ -5,6 +5,7 @@
 
 use rustc_hash::FxHashMap;
 
+use super::identity::What;
 use super::stats::Stats;
 use crate::correlate::submitting_call;
 use crate::trace::activity::{LaneId, TextId};
@@ -194,6 +195,17 @@ impl WorkOf {
             }
             ActivityKind::Wait | ActivityKind::Event | ActivityKind::Overhead | ActivityKind::Memory => return None,
         })
+    }
+
+    /// What its row stands for.
+    pub(super) fn what(self, name: &impl Fn(TextId) -> NameId) -> What {
+        match self {
+            Self::Kernel(text) => What::Kernel(name(text)),
+            Self::Copy(kind, pageable) => What::Copy(kind, pageable),
+            Self::Set => What::Set,
+            Self::Graph => What::Graph,
+            Self::Unified(counter, flags) => What::Unified(counter, flags),
+        }
     }
 
     /// Whether it is work of a stream.

@@ -39,8 +39,13 @@ fn one(
     open: Option<bool>,
 ) -> Option<CallRow> {
     let row = windows.rows.get(id)?;
-    let stats = if row.what.is_gpu() { windows.rows.work_stats(id, work) } else { windows.rows.stats(id, cells) };
+    let stats = match row.what {
+        What::Range(..) => windows.rows.range_stats(id),
+        what if what.is_gpu() => windows.rows.work_stats(id, work),
+        _ => windows.rows.stats(id, cells),
+    };
     let whole = match row.what {
+        What::Range(..) => windows.rows.range_ns(),
         What::Unified(..) => windows.rows.work_ns().1,
         what if what.is_gpu() => windows.rows.work_ns().0,
         _ => windows.rows.outermost_ns(),

@@ -4,12 +4,10 @@ use std::sync::Arc;
 
 use super::labels::{Namer, copy, kernel, overhead, thread, unified};
 use super::others::group_of;
-use super::safe::safe;
 use super::view::{EventGroup, EventRow, Outcome};
 use crate::correlate::submitting_call;
 use crate::graph::WorkStream;
 use crate::trace::activity::{LaneId, raw};
-use crate::trace::range::Range;
 use crate::trace::value::size;
 use crate::trace::{Activity, ActivityKind, Bytes, Call, Lane, NO_DEVICE, RangeKind, Trace, TrackId};
 use umtui_wire::activity as wire;
@@ -151,6 +149,9 @@ impl Context<'_, '_> {
         let range = self.trace.ranges.of(id).get(row)?;
         let track = self.trace.track(id)?;
         let end_ns = range.end_ns();
+        let activities = &self.trace.activities;
+        let domain = activities.name(self.trace.ranges.domain(range));
+        let name = super::labels::range(self.trace, domain, activities.name(range.name));
         let is_mark = range.kind == RangeKind::Mark;
         Some(EventRow {
             group: EventGroup::Ranges,
@@ -160,23 +161,13 @@ impl Context<'_, '_> {
             thread: track.thread,
             thread_name: thread(self.trace, id),
             depth: range.level,
-            name: format!("{} {}", if is_mark { "mark" } else { "range" }, self.range_name(range)),
+            name: format!("{} {}", if is_mark { "mark" } else { "range" }, name),
             arguments: String::new(),
             result: String::new(),
             site: String::new(),
             outcome: if is_mark || end_ns.is_some() { Outcome::Done } else { Outcome::Running },
             launched_by: None,
         })
-    }
-
-    /// Its name, and its domain if it has one.
-    fn range_name(&self, range: &Range) -> String {
-        let text = |id| self.trace.names.get(self.trace.activities.name(id));
-        let name = safe(text(range.name)).into_owned();
-        match text(self.trace.ranges.domain(range)) {
-            "" => name,
-            domain => format!("{name} ({})", safe(domain)),
-        }
     }
 }
 

@@ -33,6 +33,8 @@ impl Labels for Namer<'_> {
             What::Call(id) => safe(self.trace.api_name(id)).into_owned(),
             What::Ids(_, wire::NONE, wire::NONE) => "further streams".to_owned(),
             What::Ids(_, context, stream) => format!("stream #{stream} of context #{context}"),
+            What::Range(domain, name) => range(self.trace, domain, name),
+            What::Outside => "outside of ranges".to_owned(),
             What::Kernel(name) => kernel(self.trace, name),
             What::Copy(kind, pageable) => copy(kind, pageable),
             What::Set => "memory set".to_owned(),
@@ -94,6 +96,7 @@ pub(super) fn kind(trace: &Trace, what: What) -> NodeKind {
             Some(Layer::Driver) => NodeKind::Driver,
             _ => NodeKind::Runtime,
         },
+        What::Range(..) | What::Outside => NodeKind::Range,
         What::Kernel(_) => NodeKind::Kernel,
         What::Copy(..) => NodeKind::Copy,
         What::Set => NodeKind::Set,
@@ -102,6 +105,18 @@ pub(super) fn kind(trace: &Trace, what: What) -> NodeKind {
             NodeKind::Migration
         }
         What::Unified(..) => NodeKind::Fault,
+    }
+}
+
+/// A range's name, and its domain if it has one.
+pub(super) fn range(trace: &Trace, domain: NameId, name: NameId) -> String {
+    let name = match trace.names.get(name) {
+        "" => "range without a name".to_owned(),
+        name => safe(name).into_owned(),
+    };
+    match trace.names.get(domain) {
+        "" => name,
+        domain => format!("{name} ({})", safe(domain)),
     }
 }
 

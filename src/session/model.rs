@@ -11,7 +11,7 @@ use super::others::{CellKey, Others};
 use super::view::{CallsRequest, CallsRows, EventGroup, EventKinds, EventsRequest, EventsRows, Launches};
 use super::{calls, events};
 use crate::correlate::{Failed, Failures};
-use crate::graph::{Cells, Gpu, Grouping, NodeKey, Rows, Tree, What, Windows, WorkCell, WorkStream};
+use crate::graph::{Cells, Gpu, Grouping, NodeKey, RangeWork, Rows, Tree, What, Windows, Work, WorkCell, WorkStream};
 use crate::symbols::Symbols;
 use crate::trace::{Bytes, Trace};
 use rustc_hash::FxHashSet;
@@ -33,6 +33,20 @@ pub(super) struct Model {
     matches: Option<(Grouping, NodeKey, Matches)>,
     others: Others,
     launches: Option<KnownLaunches>,
+    /// Made when rows by range are first asked for.
+    ranged: Option<Ranged>,
+}
+
+/// What rows by range are made of.
+struct Ranged {
+    tree: Tree,
+    work: RangeWork,
+}
+
+impl Default for Ranged {
+    fn default() -> Self {
+        Self { tree: Tree::by_range(), work: RangeWork::default() }
+    }
 }
 
 /// Launches of a kernel as they were looked at last.
@@ -75,22 +89,59 @@ impl Model {
         });
         let epoch = Some(self.trace.epoch());
         if self.views.get(at).is_some_and(|view| view.epoch != epoch) {
-            let unfinished = self.unfinished();
-            let view = self.views.get_mut(at)?;
-            view.windows.rows.refresh(self.tree.cells(), unfinished, &self.trace);
-            if matches!(grouping, Grouping::Stream | Grouping::Device) {
-                let (work, trace) = (&self.gpu.work, &self.trace);
-                view.windows.rows.refresh_work(work, &work.places(trace), |text| trace.activities.name(text), trace);
-            }
-            view.epoch = epoch;
+            self.refresh(at, grouping);
         }
         self.views.get_mut(at).map(|view| &mut view.windows)
+    }
+
+    /// Makes the rows of a view anew.
+    fn refresh(&mut self, at: usize, grouping: Grouping) {
+        if grouping == Grouping::Range {
+            let ranged = self.ranged.get_or_insert_with(Ranged::default);
+            ranged.tree.update(&self.trace);
+            if let Some(ranges) = ranged.tree.ranges() {
+                ranged.work.update(&self.trace, &ranges);
+            }
+        }
+        let trace = &self.trace;
+        let in_flight =
+            |track: crate::trace::TrackId| trace.track(track).map_or(&[][..], |track| track.in_flight.as_slice());
+        let tree =
+            self.ranged.as_ref().filter(|_| grouping == Grouping::Range).map_or(&self.tree, |ranged| &ranged.tree);
+        let unfinished = tree.unfinished(in_flight, trace.tracks.len());
+        let Some(view) = self.views.get_mut(at) else { return };
+        if view.windows.rows.is_provisional() {
+            view.windows = Windows::new(Rows::new(grouping));
+        }
+        let rows = &mut view.windows.rows;
+        rows.refresh(tree.cells(), unfinished, trace);
+        match (grouping, &self.ranged) {
+            (Grouping::Stream | Grouping::Device, _) => {
+                let work = &self.gpu.work;
+                rows.refresh_work(work, &work.places(trace), |text| trace.activities.name(text), trace);
+            }
+            (Grouping::Range, Some(ranged)) => {
+                if let Some(ranges) = ranged.tree.ranges() {
+                    rows.refresh_ranges(&ranges, ranged.work.work(), trace);
+                }
+            }
+            _ => {}
+        }
+        view.epoch = Some(trace.epoch());
+    }
+
+    /// The tree and the work that the rows of a grouping are made of.
+    fn sources(&self, grouping: Grouping) -> (&Tree, &Work) {
+        match &self.ranged {
+            Some(ranged) if grouping == Grouping::Range => (&ranged.tree, ranged.work.work()),
+            _ => (&self.tree, &self.gpu.work),
+        }
     }
 
     /// The rows of a grouping as they were made last, and the cells they are of.
     pub(super) fn view_and_cells(&self, grouping: Grouping) -> Option<(&Windows, &Cells)> {
         let view = self.views.iter().find(|view| view.windows.rows.grouping() == grouping)?;
-        Some((&view.windows, self.tree.cells()))
+        Some((&view.windows, self.sources(grouping).0.cells()))
     }
 
     /// Rows of the calls screen.
@@ -101,7 +152,10 @@ impl Model {
         let mut namer = Namer::new(&self.trace, &mut self.symbols);
         namer.threads_alone = request.grouping == Grouping::Inverted;
         let view = self.views.iter_mut().find(|view| view.windows.rows.grouping() == request.grouping);
-        let cells = (self.tree.cells(), &self.gpu.work);
+        let cells = match &self.ranged {
+            Some(ranged) if request.grouping == Grouping::Range => (ranged.tree.cells(), ranged.work.work()),
+            _ => (self.tree.cells(), &self.gpu.work),
+        };
         let mut rows = view.map(|view| calls::rows(&mut view.windows, cells, &namer, request)).unwrap_or_default();
         if let Some(key) = request.cursor {
             rows.launches = self.launches(request.grouping, key).map(|launches| (key, launches));
@@ -113,7 +167,8 @@ impl Model {
     fn launches(&mut self, grouping: Grouping, key: NodeKey) -> Option<Launches> {
         let rows = &self.views.iter().find(|view| view.windows.rows.grouping() == grouping)?.windows.rows;
         let row = rows.find(key)?;
-        if !matches!(rows.get(row)?.what, What::Kernel(_)) {
+        // By range, cells are of no lane.
+        if grouping == Grouping::Range || !matches!(rows.get(row)?.what, What::Kernel(_)) {
             return None;
         }
         let (node, records) = ((grouping, key), self.trace.activities.records());
@@ -169,17 +224,22 @@ impl Model {
             let order = Order { trace, selection: &mut NoCalls, open: &[], others };
             return (events::rows(order, &self.files, &namer, &streams, request), complete);
         }
-        complete &= matches.update(trace, &self.tree, rows, row, until);
+        let tree = match &self.ranged {
+            Some(ranged) if grouping == Grouping::Range => &ranged.tree,
+            _ => &self.tree,
+        };
+        complete &= matches.update(trace, tree, rows, row, until);
         let open = matches.open().to_vec();
         let namer = Namer::new(trace, &mut self.symbols);
-        let mut filtered = Filtered { matches, tree: &self.tree };
+        let mut filtered = Filtered { matches, tree };
         let order = Order { trace, selection: &mut filtered, open: &open, others };
         (events::rows(order, &self.files, &namer, &streams, request), complete)
     }
 
     /// What the GPU did at a node of the calls tree and below it.
     fn cells_behind(&self, grouping: Grouping, key: NodeKey) -> FxHashSet<CellKey> {
-        let Some((view, _)) = self.view_and_cells(grouping) else { return FxHashSet::default() };
+        let view = self.view_and_cells(grouping).filter(|_| grouping != Grouping::Range);
+        let Some((view, _)) = view else { return FxHashSet::default() };
         let cells = view.rows.find(key).map(|row| view.rows.work_cells(row)).unwrap_or_default();
         let cells = cells.into_iter().filter_map(|id| self.gpu.work.cells().get(id as usize));
         cells.map(|cell| (cell.lane, cell.device, cell.of)).collect()

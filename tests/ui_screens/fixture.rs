@@ -321,6 +321,23 @@ fn streams() -> Vec<Node> {
     vec![Node { gpu: below(11_017, 60_209_000_000), ..root }]
 }
 
+/// Steps of a training, and what they did.
+fn ranges() -> Vec<Node> {
+    use NodeKind::{Kernel, Range, Runtime};
+    let forward = vec![
+        node("cudaLaunchKernel", Runtime, (20_100, 20_100), 9_000, vec![]),
+        node("void solver::step<float>(float*, unsigned long)", Kernel, (48_000, 48_000), 9_000, vec![]),
+    ];
+    let gpu = GpuPart { pieces: Some(9_000), work_ns: Some(48_000_000_000), bytes: None };
+    let inside = vec![
+        Node { gpu, ..node("forward", Range, (30_000, 9_900), 1_000, forward) },
+        node("ncclAllReduce (NCCL)", Range, (4_000, 4_000), 1_000, vec![]),
+    ];
+    let outside = vec![node("cudaMalloc", Runtime, (81, 81), 12, vec![])];
+    let step = Node { gpu, ..node("step", Range, (61_000, 27_000), 1_000, inside) };
+    vec![step, node("outside of ranges", Range, (81, 0), 12, outside)]
+}
+
 /// A device and what unified memory did there.
 fn devices() -> Vec<Node> {
     use NodeKind::{Device, Fault, Kernel, Migration, Runtime, Site};
@@ -466,6 +483,7 @@ fn calls(request: &CallsRequest, turned: bool) -> CallsRows {
     let mut roots = match request.grouping {
         Grouping::Stream => streams(),
         Grouping::Device => devices(),
+        Grouping::Range => ranges(),
         _ => tree(),
     };
     if matches!(request.grouping, Grouping::Flat | Grouping::Inverted) {

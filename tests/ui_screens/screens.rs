@@ -69,6 +69,11 @@ fn calls_by_device_with_what_moved() {
 }
 
 #[test]
+fn calls_by_range() {
+    at_each_size("calls_range", ScreenId::Calls, "t t t g g");
+}
+
+#[test]
 fn details_of_a_kernels_launches() {
     at_each_size("calls_kernel", ScreenId::Calls, "t z z j j j j j j");
     at_each_size("calls_kernel_details", ScreenId::Calls, "t z z j j j j j j d");

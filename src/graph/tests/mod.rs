@@ -1,5 +1,6 @@
 //! The tree against a twin that looks for every call's caller by brute force.
 
+mod ranges;
 pub(crate) mod twin;
 mod windows;
 mod work;
@@ -18,6 +19,10 @@ impl Directory for Fake {
         (ProcessId(u16::try_from(track.0 / 2).unwrap()), NameId(1))
     }
 
+    fn text(&self, text: crate::trace::activity::TextId) -> NameId {
+        NameId(text.0)
+    }
+
     fn identity(&self, what: What) -> u64 {
         match what {
             What::Process(id) => u64::from(id.0),
@@ -29,7 +34,8 @@ impl Directory for Fake {
             What::Ids(id, context, stream) => u64::from(id.0) << 48 | u64::from(context) << 24 | u64::from(stream),
             What::Kernel(name) => u64::from(name.0),
             What::Copy(kind, pageable) => u64::from(kind) << 1 | u64::from(pageable),
-            What::Set | What::Graph => 0,
+            What::Range(domain, name) => u64::from(domain.0) << 32 | u64::from(name.0),
+            What::Set | What::Graph | What::Outside => 0,
             What::Unified(counter, flags) => u64::from(counter) << 8 | u64::from(flags),
         }
     }
@@ -46,7 +52,7 @@ fn cells_of(tree: &Tree, program: &Program) -> BTreeMap<twin::Path, Stats> {
                 calls.insert(0, caller.api.0);
                 above = caller.parent;
             }
-            let Place { track, site, stream, device } = cell.place;
+            let Place { track, site, stream, device, .. } = cell.place;
             all.entry((track.0, site.0, stream.0, device, calls)).or_default().merge(&cell.stats);
         }
     }

@@ -159,7 +159,7 @@ impl Twin {
                 Grouping::Thread => vec![process, thread, site],
                 Grouping::Stream => vec![process, format!("{:?}", What::Stream(StreamId(*stream))), site],
                 Grouping::Device => vec![format!("{:?}", What::Device(NameId(1), *device)), site],
-                Grouping::CallSite => vec![site],
+                Grouping::CallSite | Grouping::Range => vec![site],
                 Grouping::Flat => vec![],
                 Grouping::Inverted => vec![site, thread],
             };

@@ -203,6 +203,16 @@ mod screens {
     }
 
     #[test]
+    fn the_recorders_own_thread_is_none_of_the_programs() {
+        let (_folder, mut loaded) = loaded();
+        assert_eq!(loaded.trace().tracks.len(), 2);
+        let rows = calls(&mut loaded, Grouping::Thread, None);
+        let threads: Vec<&str> =
+            rows.rows.iter().filter(|row| row.kind == NodeKind::Thread).map(|row| row.label.as_str()).collect();
+        assert_eq!(threads, ["thread 1"]);
+    }
+
+    #[test]
     fn behind_a_kernels_row_are_its_launches() {
         let (_folder, mut loaded) = loaded();
         let rows = calls(&mut loaded, Grouping::Stream, None);

@@ -7,6 +7,14 @@ use rustc_hash::FxHashMap;
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct TextId(pub u32);
 
+impl TextId {
+    /// Whether it has no name yet; `name` is what it stands for now.
+    #[must_use]
+    pub const fn is_late(self, name: NameId) -> bool {
+        self.0 & LATE != 0 && name.0 == NameId::NONE.0
+    }
+}
+
 /// Tells places from names.
 const LATE: u32 = 1 << 31;
 

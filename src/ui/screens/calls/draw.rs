@@ -56,6 +56,7 @@ fn group_name(grouping: Grouping) -> &'static str {
         Grouping::Thread => "by thread",
         Grouping::Stream => "by stream",
         Grouping::Device => "by device",
+        Grouping::Range => "by range",
         Grouping::CallSite => "by call site",
         Grouping::Flat => "by function",
         Grouping::Inverted => "by function, up to its callers",
@@ -135,6 +136,7 @@ fn role_of(kind: NodeKind) -> Role {
     match kind {
         NodeKind::Process | NodeKind::Thread | NodeKind::Stream | NodeKind::Device => Role::Strong,
         NodeKind::Site => Role::Site,
+        NodeKind::Range => Role::Accent,
         NodeKind::Runtime => Role::Runtime,
         NodeKind::Driver => Role::Driver,
         kind if kind.is_gpu() => Role::Gpu,

@@ -23,8 +23,12 @@ pub fn facts(state: &State, row: &CallRow) -> Vec<(String, String)> {
         fact("", String::new());
         fact("total", format!("{}   {} of {}", value(Column::Total), share(Column::Total), whole(row.kind)));
     } else {
-        fact("calls", format::grouped(row.count));
-        fact("failed", format::grouped(row.failed));
+        if row.kind == NodeKind::Range {
+            fact("steps", steps(row));
+        } else {
+            fact("calls", format::grouped(row.count));
+            fact("failed", format::grouped(row.failed));
+        }
         fact("running now", format::grouped(row.running));
         on_gpu(row).into_iter().for_each(|(name, value)| fact(name, value));
         fact("", String::new());
@@ -44,10 +48,22 @@ pub fn facts(state: &State, row: &CallRow) -> Vec<(String, String)> {
     facts
 }
 
+/// How often a range ran, as steps of a program if it did so several times.
+fn steps(row: &CallRow) -> String {
+    let count = format::grouped(row.count);
+    match (row.p50_ns, row.max_ns) {
+        (Some(median), Some(slowest)) if row.count > 1 => {
+            format!("{count}, median {}, slowest {}", format::duration(median), format::duration(slowest))
+        }
+        _ => count,
+    }
+}
+
 /// What shares are shares of.
 pub fn whole(kind: NodeKind) -> &'static str {
     match kind {
         NodeKind::Migration | NodeKind::Fault => "unified memory's time",
+        NodeKind::Range => "the outermost ranges",
         kind if kind.is_gpu() => "the GPU's work",
         _ => "all time",
     }
@@ -70,6 +86,7 @@ fn kind_name(kind: NodeKind) -> &'static str {
         NodeKind::Stream => "stream",
         NodeKind::Device => "device",
         NodeKind::Site => "call site",
+        NodeKind::Range => "range",
         NodeKind::Runtime => "runtime call",
         NodeKind::Driver => "driver call",
         NodeKind::Kernel => "kernel",

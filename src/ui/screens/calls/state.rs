@@ -56,7 +56,7 @@ impl Default for State {
 pub fn first_folds(grouping: Grouping) -> Arc<Folds> {
     let open_depth = match grouping {
         Grouping::Thread | Grouping::Stream => 3,
-        Grouping::Device => 2,
+        Grouping::Device | Grouping::Range => 2,
         Grouping::CallSite | Grouping::Inverted => 1,
         Grouping::Flat => 0,
     };

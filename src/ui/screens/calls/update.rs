@@ -26,12 +26,7 @@ pub fn update(state: &mut State, action: Action, body: Size) -> Effect {
     match action {
         Action::Centre => state.window.centre(state.total(), height),
         Action::Open => return events(state),
-        Action::Details => {
-            if let Some(row) = state.current() {
-                let fields = facts::facts(state, row);
-                return Effect::Open(Popup::Details { title: row.label.clone(), fields });
-            }
-        }
+        Action::Details => return details(state),
         Action::Columns => {
             let shown = columns::visible(&state.chosen, list_cells);
             return Effect::Open(Popup::Columns(Chosen::Only(shown)));
@@ -61,8 +56,17 @@ pub fn choose(state: &mut State, chosen: Chosen, sort: Option<Column>) {
     }
 }
 
+fn details(state: &State) -> Effect {
+    match state.current() {
+        Some(row) => Effect::Open(Popup::Details { title: row.label.clone(), fields: facts::facts(state, row) }),
+        None => Effect::None,
+    }
+}
+
 fn events(state: &State) -> Effect {
     match state.current() {
+        // Which work was submitted in which range is only known as a sum.
+        Some(row) if state.grouping == Grouping::Range && row.kind.is_gpu() => details(state),
         Some(row) => Effect::EventsOf(Scope { grouping: state.grouping, key: row.key, label: row.label.clone() }),
         None => Effect::None,
     }
@@ -81,7 +85,8 @@ fn next_grouping(grouping: Grouping) -> Grouping {
     match grouping {
         Grouping::Thread => Grouping::Stream,
         Grouping::Stream => Grouping::Device,
-        Grouping::Device => Grouping::CallSite,
+        Grouping::Device => Grouping::Range,
+        Grouping::Range => Grouping::CallSite,
         Grouping::CallSite => Grouping::Flat,
         Grouping::Flat | Grouping::Inverted => Grouping::Thread,
     }

@@ -1,0 +1,75 @@
+//! What the GPU did, by the range in which it was submitted.
+
+use super::ranges::RangeIndex;
+use super::work::{Work, WorkOf};
+use crate::correlate::submitting_call;
+use crate::trace::activity::LaneId;
+use crate::trace::{Lane, Trace};
+
+/// Cells of what the GPU did, with the number of a path of ranges in place of a lane's: [`Work`] of
+/// [`super::WorkPlace`]s that are ranges.
+#[derive(Debug, Default)]
+pub struct RangeWork {
+    work: Work,
+    next: Vec<usize>,
+    /// Rows whose calls have not been read.
+    waiting: Vec<(LaneId, usize)>,
+    /// Calls that were known to have submitted something when these were looked at last.
+    known: usize,
+}
+
+impl RangeWork {
+    /// The cells.
+    #[must_use]
+    pub fn work(&self) -> &Work {
+        &self.work
+    }
+
+    /// Takes what has been read since the last time; `ranges` have been updated.
+    pub fn update(&mut self, trace: &Trace, ranges: &RangeIndex) {
+        let known = (0..u16::MAX)
+            .take(trace.processes.len())
+            .filter_map(|id| trace.activities.of(crate::trace::ProcessId(id)))
+            .map(|of| of.submits.len())
+            .sum();
+        if known != self.known {
+            self.known = known;
+            for (id, row) in std::mem::take(&mut self.waiting) {
+                if let Some(lane) = trace.activities.lane(id) {
+                    self.take(trace, ranges, (id, lane), row);
+                }
+            }
+        }
+        let lanes = trace.activities.lanes();
+        self.next.resize(lanes.len(), 0);
+        for (index, lane) in lanes.iter().enumerate() {
+            let id = LaneId(u32::try_from(index).unwrap_or(u32::MAX));
+            let from = self.next.get(index).copied().unwrap_or(0);
+            for row in from..lane.len() {
+                self.take(trace, ranges, (id, lane), row);
+            }
+            if let Some(next) = self.next.get_mut(index) {
+                *next = lane.len();
+            }
+        }
+    }
+
+    fn take(&mut self, trace: &Trace, ranges: &RangeIndex, (id, lane): (LaneId, &Lane), row: usize) {
+        let Some(activity) = lane.get(row) else { return };
+        if !WorkOf::of(&activity).is_some_and(WorkOf::is_work) || activity.correlation == 0 {
+            return;
+        }
+        let Some((track_id, row_of_call, _)) = submitting_call(trace, lane.process, activity.correlation) else {
+            return self.waiting.push((id, row));
+        };
+        let Some(track) = trace.track(track_id) else { return };
+        let last = track.group(row_of_call).end.checked_sub(1).and_then(|row| track.call(row));
+        let Some(outermost) = last.filter(|call| call.depth == 0) else {
+            // The call around it has not ended.
+            self.known = 0;
+            return self.waiting.push((id, row));
+        };
+        let node = ranges.at(track_id, outermost.start_ns);
+        self.work.count(LaneId(node), &activity);
+    }
+}
