@@ -8,10 +8,11 @@ use std::io::Cursor;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use umtui::correlate::Allocations;
 use umtui::graph::{Folds, Grouping, Labels, Rows, Tree, What, WindowRequest, Windows, Work};
 use umtui::parse::NativeReader;
 use umtui::parse::native::writer::{CallRecord, FileInfo, NativeWriter};
-use umtui::trace::{Bytes, Layer, Trace, TrackId};
+use umtui::trace::{Bytes, Layer, ProcessId, Trace, TrackId};
 
 const THREADS: u32 = 8;
 const BATCH: usize = 16 * 1024;
@@ -54,8 +55,29 @@ fn main() {
     println!("decode                    {:7.1} M events/s", rate(decode));
     println!("decode and tree, batches  {:7.1} M events/s", rate(both));
     println!("tree alone, one pass      {:7.1} M events/s", rate(alone));
+    allocations(&trace, &bytes);
     rows(&trace, &tree);
     many_cells();
+}
+
+/// Allocations by address and time: one pass over the calls, then look-ups.
+fn allocations(trace: &Trace, bytes: &Arc<dyn Bytes>) {
+    const LOOKED_UP: u64 = 1_000_000;
+    let begun = Instant::now();
+    let all = Allocations::of(trace, ProcessId(0), std::slice::from_ref(bytes));
+    let pass = begun.elapsed();
+    let (begun, mut found) = (Instant::now(), 0u64);
+    let (start, length) = (trace.start_ns(), trace.end_ns().saturating_sub(trace.start_ns()).max(1));
+    for number in 0..LOOKED_UP {
+        let spread = number.wrapping_mul(0x9e37_79b9_7f4a_7c15);
+        let address = 0x7000_0000_0000 + (spread >> 20) % (100_000 * 4096);
+        found += u64::from(all.find(address, start + spread % length).is_some());
+    }
+    let each = begun.elapsed().as_nanos() / u128::from(LOOKED_UP);
+    println!(
+        "{} allocations in one pass {pass:?}, a look-up {each} ns ({found} of {LOOKED_UP} found)",
+        all.all().len()
+    );
 }
 
 /// Folding and windows over the trace's own cells.
@@ -155,7 +177,8 @@ fn write(events: u64) -> Vec<u8> {
 fn make(writer: &mut NativeWriter<Cursor<Vec<u8>>>, events: u64) -> std::io::Result<()> {
     let launch = writer.api(Layer::Runtime, "cudaLaunchKernel(function:ptr@32)")?;
     let inner = writer.api(Layer::Driver, "cuLaunchKernel(function:handle@32)")?;
-    let singles = ["cudaMalloc(bytes:size@32)", "cudaFree(ptr:ptr@32)", "cudaStreamSynchronize(stream:handle@32)"];
+    let singles =
+        ["cudaMalloc(ptr:*ptr@28 bytes:size@36)", "cudaFree(ptr:ptr@28)", "cudaStreamSynchronize(stream:handle@32)"];
     let singles = singles.map(|signature| writer.api(Layer::Runtime, signature));
     let mut random = 0x2545_f491_4f6c_dd1du64;
     let mut now = 1_000_000;
@@ -167,7 +190,9 @@ fn make(writer: &mut NativeWriter<Cursor<Vec<u8>>>, events: u64) -> std::io::Res
         let thread = 100 + (random >> 8) as u32 % THREADS;
         let site = 0x40_0000 + (random >> 16) % 24 * 16;
         let duration = 200 + (random >> 24) % 4000;
-        let arguments = vec![0; 20];
+        // Of 100,000 addresses.
+        let address = 0x7000_0000_0000 + (random >> 20) % 100_000 * 4096;
+        let arguments = [address.to_le_bytes(), 4096u64.to_le_bytes()].concat();
         let call = CallRecord { site, arguments, ..CallRecord::default() };
         now += 10_000;
         if random % 10 < 6 {

@@ -84,6 +84,8 @@ pub struct Failures {
     handled_count: u64,
     first: BTreeMap<ProcessId, Failed>,
     sticky: BTreeMap<(ProcessId, u8), Failed>,
+    /// The first launch of each process that was refused for what it asked.
+    refused: BTreeMap<ProcessId, Failed>,
 }
 
 impl Failures {
@@ -111,7 +113,7 @@ impl Failures {
                         cursor.inside.clear();
                         if failed && let Some(offset) = chunk.offset(row) {
                             let found = Found { track: id, row: chunk.first_row() + row, call, what: &(), offset };
-                            self.failed(track.process, &found, &mut records);
+                            self.failed(trace, track.process, &found, &mut records);
                         }
                     }
                     row += 1;
@@ -129,12 +131,13 @@ impl Failures {
         }
     }
 
-    fn failed(&mut self, process: ProcessId, found: &Found<'_, ()>, records: &mut Records<'_>) {
+    fn failed(&mut self, trace: &Trace, process: ProcessId, found: &Found<'_, ()>, records: &mut Records<'_>) {
         let end = found.call.end_ns();
         let earlier = |known: Option<&Failed>| known.is_none_or(|known| end < known.call.end_ns());
         let place = (process, found.call.device);
         let (is_first, may_stay) = (earlier(self.first.get(&process)), earlier(self.sticky.get(&place)));
-        if !is_first && !may_stay {
+        let may_be_refused = earlier(self.refused.get(&process)) && reason::is_launch_of(trace, found.call.api);
+        if !is_first && !may_stay && !may_be_refused {
             return;
         }
         let status = records.read(found).map(|record| record.status());
@@ -144,6 +147,9 @@ impl Failures {
         }
         if may_stay && status.is_some_and(is_sticky) {
             self.sticky.insert(place, failed);
+        }
+        if may_be_refused && status.is_some_and(reason::is_refusal) {
+            self.refused.insert(process, failed);
         }
     }
 
@@ -181,10 +187,12 @@ impl Failures {
         }
     }
 
-    /// The first failure of each process and the first error that stays of each device, in order of time.
+    /// The first failure and the first refused launch of each process, and the first error that stays of each device, in
+    /// order of time.
     #[must_use]
     pub fn all(&self, trace: &Trace, files: &[Option<Arc<dyn Bytes>>]) -> Vec<Failure> {
-        let mut list: Vec<&Failed> = self.first.values().chain(self.sticky.values()).collect();
+        let mut list: Vec<&Failed> =
+            self.first.values().chain(self.sticky.values()).chain(self.refused.values()).collect();
         list.sort_by_key(|failed| (failed.call.end_ns(), failed.track, failed.row));
         list.dedup_by_key(|failed| (failed.track, failed.row));
         list.into_iter().map(|failed| self.of(trace, files, failed)).collect()

@@ -1,6 +1,7 @@
 //! Why a launch was refused, as far as its arguments tell: what it asked for, and what the device has.
 
-use crate::trace::{Bytes, Trace, Value};
+use crate::trace::semantics::base_name;
+use crate::trace::{ApiId, Bytes, Trace, Value};
 
 use super::calls::{Found, Records, bare};
 use super::failure::Failed;
@@ -33,11 +34,20 @@ const SHARED: [((u32, u32), u64); 16] = [
     ((12, 1), 99 << 10),
 ];
 
+/// Whether a function launches kernels.
+pub fn is_launch_of(trace: &Trace, api: ApiId) -> bool {
+    is_launch(bare(base_name(trace.api_name(api))))
+}
+
+/// Whether a launch with this status was refused for what it asked.
+pub fn is_refusal(status: u32) -> bool {
+    REFUSED.contains(&status)
+}
+
 /// In words; `None` if it is no launch, or was not refused for what it asked. `bytes` are those of the process's file.
 #[must_use]
 pub fn of(trace: &Trace, bytes: Option<&dyn Bytes>, failed: &Failed) -> Option<String> {
-    let base = crate::trace::semantics::base_name(trace.api_name(failed.call.api));
-    if !failed.status.is_some_and(|status| REFUSED.contains(&status)) || !is_launch(bare(base)) {
+    if !failed.status.is_some_and(is_refusal) || !is_launch_of(trace, failed.call.api) {
         return None;
     }
     let asked = asked(trace, bytes, failed)?;

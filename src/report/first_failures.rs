@@ -13,7 +13,7 @@ use crate::trace::{Layer, NO_DEVICE, SiteId, results};
 /// Failures that are listed in the text.
 const LISTED: usize = 20;
 
-/// The first failed call of a process, or the first that returned an error which stays.
+/// The first failed call or refused launch of a process, or the first that returned an error which stays.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct FirstFailure {
     /// Process id.
@@ -102,7 +102,11 @@ pub(super) fn write(failures: &[FirstFailure], out: &mut String) {
         out.push('\n');
     }
     for failure in failures.iter().take(LISTED) {
-        let what = if failure.sticky { "first lasting failure" } else { "first failure" };
+        let what = match (failure.sticky, failure.first) {
+            (true, _) => "first lasting failure",
+            (_, true) => "first failure",
+            _ => "first refused launch",
+        };
         let error = failure.error.as_deref().unwrap_or("an error that is no longer in the file");
         let device = failure.device.map_or_else(String::new, |device| format!(", device {device}"));
         let _ = writeln!(
