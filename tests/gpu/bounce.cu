@@ -1,7 +1,7 @@
-// A 64 MiB managed array that bounces: the CPU writes all of it, then in each round a kernel writes all and the CPU touches
+// A managed array of 64 MiB that bounces: the CPU writes all of it, then in each round a kernel writes all and the CPU touches
 // one float a page; then as many rounds with a prefetch to the device first. So in each round all of it goes to the device
 // once and comes back once. What must be found is printed as "expect" lines; the time of a round goes to stderr.
-//   bounce [ROUNDS [SECONDS-TO-SLEEP-AT-THE-END]]
+//   bounce [ROUNDS [SECONDS-TO-SLEEP-AT-THE-END [MIB]]]
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
@@ -24,7 +24,7 @@ static double median(std::vector<double> times) {
 }
 
 int main(int argc, char **argv) {
-    const size_t bytes = 64 << 20, n = bytes / sizeof(float);
+    const size_t bytes = (argc > 3 ? atoi(argv[3]) : 64) * (size_t)1048576, n = bytes / sizeof(float);
     const int rounds = argc > 1 ? atoi(argv[1]) : 5;
     float *p;
     CHECK(cudaMallocManaged(&p, bytes));
@@ -44,7 +44,7 @@ int main(int argc, char **argv) {
     }
     fprintf(stderr, "round ms faulting %.2f prefetch %.2f\n", median(faulting), median(ahead));
     CHECK(cudaGetLastError());
-    if (argc > 2) {
+    if (argc > 2 && atoi(argv[2]) > 0) {
         printf("done\n");
         fflush(stdout);
         sleep(atoi(argv[2]));
