@@ -14,6 +14,7 @@ mod alive;
 mod calls;
 pub(crate) mod cost;
 mod engine;
+mod event_kinds;
 mod events;
 mod failures;
 mod family;
