@@ -74,7 +74,7 @@ fn the_first_screen_comes_at_once_and_number_keys_choose_the_others() {
     terminal.keys("2");
     terminal.wait_for(&["by thread", "total", "umtui-demo", "main"]);
     terminal.keys("6");
-    terminal.wait_for(&["every call in order", "start", "took"]);
+    terminal.wait_for(&["every event in order", "start", "took"]);
     terminal.keys("9");
     terminal.wait_for(&["output", "training steps"]);
     terminal.keys("1");
@@ -149,7 +149,7 @@ fn enter_goes_to_the_events_behind_a_row_and_esc_back() {
     terminal.keys("\x1b");
     terminal.wait("the events again", |text| text.contains("Backspace") && !text.contains("result "));
     terminal.keys("\x7f");
-    terminal.wait_for(&["every call in order"]);
+    terminal.wait_for(&["every event in order"]);
     terminal.keys("\x1b");
     terminal.wait_for(&["by function"]);
     terminal.keys("q");
@@ -245,7 +245,8 @@ fn colours_and_letters_are_those_that_the_terminal_has() {
 fn a_finished_recording_opens_with_the_numbers_of_its_report() {
     let report = common::report(&[recording()]);
     let mut terminal = open("calls").size(200, 50).start();
-    let total = report["trace"]["events"].as_u64().unwrap();
+    let sum = |api: &serde_json::Value| api["calls"].as_u64().unwrap();
+    let total: u64 = report["apis"].as_array().unwrap().iter().map(sum).sum();
     // Few enough to be shown in full.
     assert!((1..1000).contains(&total), "{total}");
     terminal.wait_for(&["ENDED", &format!("{total} calls"), "lost 0", "by thread"]);
@@ -259,7 +260,13 @@ fn a_finished_recording_opens_with_the_numbers_of_its_report() {
         });
     }
     terminal.keys("6");
-    terminal.wait_for(&["every call in order", &format!("of {total}")]);
+    terminal.wait_for(&["every event in order"]);
+    // Calls alone, of all kinds of events.
+    terminal.keys("f");
+    terminal.wait_for(&["kinds of events"]);
+    terminal.keys("\r");
+    terminal.keys("\x1b");
+    terminal.wait_for(&["calls in order", &format!("of {total}")]);
     terminal.keys("q");
     terminal.exits_with(Exit::Status(0));
 }

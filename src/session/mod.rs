@@ -15,6 +15,7 @@ mod calls;
 pub(crate) mod cost;
 mod devices;
 mod engine;
+mod event_kinds;
 mod events;
 mod failures;
 mod family;
