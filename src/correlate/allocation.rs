@@ -10,6 +10,9 @@ use crate::trace::{Api, Argument, Bytes, CallFlags, ProcessId, SiteId, Trace, Tr
 
 use super::calls::{Found, Record, Records, bare, choose, each};
 
+/// Bases that are looked at for one address. A program does not come near; a damaged trace must not make it slow.
+const MOST_BASES: usize = 1024;
+
 /// What kind of memory it is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[repr(u8)]
@@ -186,7 +189,8 @@ impl Allocations {
     pub fn find(&self, address: u64, at_ns: u64) -> Option<usize> {
         let mut before = self.bases.partition_point(|base| base.address <= address);
         let mut best: Option<(u64, usize)> = None;
-        while let Some(base) = self.last_reaching(before, address) {
+        for _ in 0..MOST_BASES {
+            let Some(base) = self.last_reaching(before, address) else { break };
             let first = self.bases.get(base)?.first;
             let end = self.bases.get(base + 1).map_or(self.list.len(), |next| next.first);
             let lives = self.list.get(first..end)?;

@@ -151,14 +151,21 @@ fn of_process(trace: &Trace, process: ProcessId, files: &[Arc<dyn Bytes>]) -> Ve
         }
     });
     made.sort_by_key(|made| made.at_ns);
-    let captures = trace.streams.captures.of(process);
+    let mut captures: FxHashMap<u64, Vec<Capture>> = FxHashMap::default();
+    for capture in trace.streams.captures.of(process) {
+        if let Some(graph) = capture.graph {
+            captures.entry(graph).or_default().push(*capture);
+        }
+    }
+    captures.values_mut().for_each(|list| list.sort_by_key(|capture| capture.until));
+    gone.values_mut().for_each(|list| list.sort_unstable());
     let mut list: Vec<Graph> = made
         .iter()
         .map(|made| Graph {
             process,
             exec: made.exec,
             graph: Some(made.graph),
-            captured_calls: captured(captures, made, gone.get(&made.graph)),
+            captured_calls: captured(captures.get(&made.graph), made, gone.get(&made.graph)),
             launches: 0,
             work: None,
         })
@@ -170,12 +177,14 @@ fn of_process(trace: &Trace, process: ProcessId, files: &[Arc<dyn Bytes>]) -> Ve
     list
 }
 
-/// Calls that were captured into a graph before it was made ready, if nothing else had its handle since.
-fn captured(captures: &[Capture], made: &Made, gone: Option<&Vec<u64>>) -> Option<u64> {
-    let before = captures.iter().filter(|capture| capture.graph == Some(made.graph) && capture.until <= made.ticks);
-    let capture = before.max_by_key(|capture| capture.until)?;
-    let is_over = gone.is_some_and(|gone| gone.iter().any(|&at| at > capture.until && at < made.ticks));
-    (!is_over).then_some(capture.calls)
+/// Calls that were captured into a graph before it was made ready, if nothing else had its handle since. Both lists are of
+/// that handle and in order of time.
+fn captured(captures: Option<&Vec<Capture>>, made: &Made, gone: Option<&Vec<u64>>) -> Option<u64> {
+    let captures = captures?;
+    let before = captures.partition_point(|capture| capture.until <= made.ticks);
+    let capture = captures.get(before.checked_sub(1)?)?;
+    let over = gone.and_then(|gone| gone.get(gone.partition_point(|&at| at <= capture.until)));
+    over.is_none_or(|&at| at >= made.ticks).then_some(capture.calls)
 }
 
 /// Says of each launch which instantiation it launches: the newest with its handle. Those that were not seen are added.

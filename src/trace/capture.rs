@@ -5,6 +5,8 @@
 
 use super::ids::ProcessId;
 use rustc_hash::FxHashMap;
+use std::cmp::{Ordering, Reverse};
+use std::collections::BinaryHeap;
 
 /// A stream of a process as captures know it: a handle, or the thread whose own default stream it is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -50,6 +52,27 @@ struct Told {
     end: u64,
 }
 
+impl PartialEq for Told {
+    fn eq(&self, other: &Self) -> bool {
+        self.cmp(other).is_eq()
+    }
+}
+
+impl Eq for Told {}
+
+impl PartialOrd for Told {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+/// By moment; of equal ones the call that began earlier first.
+impl Ord for Told {
+    fn cmp(&self, other: &Self) -> Ordering {
+        (self.moment(), self.start).cmp(&(other.moment(), other.start))
+    }
+}
+
 impl Told {
     /// When it counts: an end from the call's start on, all others from its end on.
     const fn moment(&self) -> u64 {
@@ -86,11 +109,13 @@ struct Part {
 struct OfProcess {
     captures: Vec<Capture>,
     parts: FxHashMap<Captor, Vec<Part>>,
-    /// Captures that go on, by each stream that belongs to them.
+    /// The newest capture that each stream belonged to; it may have ended.
     open: FxHashMap<Captor, usize>,
-    /// Events that were recorded in a capture that goes on.
+    /// The capture that each event was recorded in last; it may have ended.
     events: FxHashMap<u64, usize>,
     told: Vec<Told>,
+    /// What was told of moments behind the horizon, the earliest first.
+    later: BinaryHeap<Reverse<Told>>,
 }
 
 /// All captures of a trace.
@@ -112,7 +137,7 @@ impl Captures {
 
     /// Takes what was told of moments up to `horizon`.
     pub fn settle(&mut self, process: ProcessId, horizon: u64) {
-        if let Some(of) = self.processes.get_mut(&process).filter(|of| !of.told.is_empty()) {
+        if let Some(of) = self.processes.get_mut(&process).filter(|of| !of.told.is_empty() || !of.later.is_empty()) {
             of.settle(horizon);
         }
     }
@@ -148,16 +173,21 @@ impl Captures {
 impl OfProcess {
     fn settle(&mut self, horizon: u64) {
         let mut due = Vec::new();
-        self.told.retain(|told| {
-            let is_due = told.moment() <= horizon;
-            due.extend(is_due.then_some(*told));
-            !is_due
-        });
-        // Of events there is nothing to know while nothing is captured.
-        if self.open.is_empty() && !due.iter().any(|told| told.step == Step::Begin) {
+        for told in std::mem::take(&mut self.told) {
+            if told.moment() <= horizon {
+                due.push(told);
+            } else {
+                self.later.push(Reverse(told));
+            }
+        }
+        while self.later.peek().is_some_and(|Reverse(told)| told.moment() <= horizon) {
+            due.extend(self.later.pop().map(|Reverse(told)| told));
+        }
+        // Of events there is nothing to know before anything is captured.
+        if self.captures.is_empty() && !due.iter().any(|told| told.step == Step::Begin) {
             return;
         }
-        due.sort_by_key(|told| (told.moment(), told.start));
+        due.sort();
         due.iter().for_each(|told| self.step(told));
     }
 
@@ -166,18 +196,18 @@ impl OfProcess {
         match step {
             Step::Begin => {
                 // A runtime call and the driver's call inside it tell of the same capture.
-                let known = self.open.get(&stream).and_then(|&index| self.captures.get(index));
-                if known.is_some_and(|known| known.from >= start) {
+                let known = self.open_of(stream);
+                if known.and_then(|index| self.captures.get(index)).is_some_and(|known| known.from >= start) {
                     return;
                 }
-                if let Some(&unended) = self.open.get(&stream) {
+                if let Some(unended) = known {
                     self.end(unended, start, None);
                 }
                 let index = self.captures.len();
                 self.captures.push(Capture { stream, from: end, until: u64::MAX, graph: None, calls: 0 });
                 self.join(stream, end, index);
             }
-            Step::End(graph) => match self.open.get(&stream).copied() {
+            Step::End(graph) => match self.open_of(stream) {
                 Some(index) if self.captures.get(index).is_some_and(|capture| capture.stream == stream) => {
                     self.end(index, start, graph);
                 }
@@ -185,19 +215,28 @@ impl OfProcess {
                 // The driver's call inside: what it says of the graph the runtime's says too.
                 None => {}
             },
-            Step::Record(event) => match self.open.get(&stream) {
-                Some(&index) => drop(self.events.insert(event, index)),
+            Step::Record(event) => match self.open_of(stream) {
+                Some(index) => drop(self.events.insert(event, index)),
                 None => drop(self.events.remove(&event)),
             },
             Step::Await(event) => {
-                let Some(&index) = self.events.get(&event) else { return };
-                match self.open.get(&stream) {
+                let Some(index) = self.events.get(&event).copied().filter(|&index| self.goes_on(index)) else { return };
+                match self.open_of(stream) {
                     None => self.join(stream, start, index),
-                    Some(&known) if known == index => self.widen(stream, start, end),
+                    Some(known) if known == index => self.widen(stream, start, end),
                     Some(_) => {}
                 }
             }
         }
+    }
+
+    /// The capture that a stream belongs to now.
+    fn open_of(&self, stream: Captor) -> Option<usize> {
+        self.open.get(&stream).copied().filter(|&index| self.goes_on(index))
+    }
+
+    fn goes_on(&self, index: usize) -> bool {
+        self.captures.get(index).is_some_and(|capture| capture.until == u64::MAX)
     }
 
     fn join(&mut self, stream: Captor, from: u64, capture: usize) {
@@ -219,8 +258,6 @@ impl OfProcess {
         if let Some(capture) = self.captures.get_mut(index) {
             (capture.until, capture.graph) = (until, graph);
         }
-        self.open.retain(|_, &mut open| open != index);
-        self.events.retain(|_, &mut open| open != index);
     }
 
     fn find(&self, stream: Captor, start: u64, end: u64) -> Option<usize> {
