@@ -65,3 +65,50 @@ fn managed_memory_is_seen_by_runtime_and_driver_name() {
         assert_eq!(report["trace"]["truncated"], false);
     }
 }
+
+#[test]
+fn an_array_that_bounces_moved_to_the_byte() {
+    let report = report("h200-bounce.log");
+    // One round by faults and one with a prefetch, of 1 MiB.
+    const MIB: u64 = 1 << 20;
+    let migrations = &report["migrations"];
+    assert_eq!((&migrations["h2d"]["bytes"], &migrations["d2h"]["bytes"]), (&(2 * MIB).into(), &(2 * MIB).into()));
+    assert_eq!(migrations["d2d"]["count"], 0);
+    assert_eq!(migrations["by_cause"]["user"]["bytes"], MIB);
+    let faults = &report["faults"];
+    assert_eq!((&faults["cpu"], &faults["gpu"], &faults["gpu_groups"]), (&15.into(), &3.into(), &21.into()));
+    assert_eq!(report["kernels"][0]["name"], "scale(float*, unsigned long)");
+    assert_eq!(report["kernels"][0]["launches"], 2);
+    let order = &report["gpu_order"];
+    assert_eq!(
+        (&order["work"], &order["joined"], &order["early"], &order["late"]),
+        (&2.into(), &2.into(), &0.into(), &0.into())
+    );
+    let moved = &report["migrated"][0];
+    assert_eq!(
+        (&moved["bytes"], &moved["kind"], &moved["h2d_bytes"]),
+        (&MIB.into(), &"managed".into(), &(2 * MIB).into())
+    );
+    assert_eq!(report["devices"][0]["name"], "NVIDIA H200");
+    assert_eq!(report["gpu_clock_error_ns"], 24);
+    let missing = report["evidence_missing"].as_array().unwrap();
+    assert!(missing.iter().all(|one| one["why"] == "not asked for"), "{missing:?}");
+}
+
+#[test]
+fn training_steps_have_their_kernels_under_their_ranges() {
+    let report = report("h200-step.log");
+    let ranges: Vec<_> = report["ranges"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|range| {
+            let number = |key: &str| range[key].as_u64().unwrap();
+            (range["name"].as_str().unwrap(), number("count"), number("kernels"), number("kernels_by_time"))
+        })
+        .collect();
+    // PyTorch launches those of backward in a thread of its own, which has no ranges.
+    assert_eq!(ranges, [("step", 2, 16, 8), ("forward", 2, 4, 0), ("backward", 2, 10, 8)]);
+    assert!(report["faults"].is_null(), "what was not asked for is not zero");
+    assert_eq!(report["gpu_order"]["early"], 0);
+}
