@@ -70,7 +70,9 @@ pub fn events(path: &Path) -> Vec<Event> {
             names.insert(label.to_owned(), name.to_owned());
         }
     }
-    let lines = text.lines().filter(|line| !line.starts_with('#'));
+    // What the GPU did, and ranges, name their process alone, or are no calls.
+    let is_other = |line: &str| matches!(line.split(' ').nth(1), Some("gpu" | "range"));
+    let lines = text.lines().filter(|line| !line.starts_with('#') && !is_other(line));
     let mut events: Vec<Event> =
         lines.map(|line| Event::parse(line).unwrap_or_else(|| panic!("not an event: {line}"))).collect();
     for event in &mut events {
