@@ -18,6 +18,14 @@ use super::suspect::{Suspects, suspects};
 /// documentation of each says, or the device has met an error that cannot be corrected.
 const STICKY: [u32; 14] = [214, 220, 226, 700, 702, 710, 714, 715, 716, 717, 718, 719, 721, 809];
 
+/// The driver is shutting down: what the runtime of every program is told when it gives back what it has at the end.
+const DEINITIALIZED: u32 = 4;
+
+/// Whether a function gives something back.
+fn tears_down(name: &str) -> bool {
+    ["Unload", "Release", "Destroy", "Free"].iter().any(|what| name.contains(what))
+}
+
 /// Whether an error stays.
 #[must_use]
 pub fn is_sticky(status: u32) -> bool {
@@ -132,6 +140,11 @@ impl Failures {
     }
 
     fn failed(&mut self, trace: &Trace, process: ProcessId, found: &Found<'_, ()>, records: &mut Records<'_>) {
+        if tears_down(trace.api_name(found.call.api))
+            && records.read(found).is_some_and(|record| record.status() == DEINITIALIZED)
+        {
+            return self.handled(&[found.call.api]);
+        }
         let end = found.call.end_ns();
         let earlier = |known: Option<&Failed>| known.is_none_or(|known| end < known.call.end_ns());
         let place = (process, found.call.device);
@@ -302,6 +315,17 @@ mod tests {
         assert_eq!(all.len(), 1);
         assert_eq!((trace.api_name(all[0].api()), all[0].failed.status), ("cudaMalloc", Some(2)));
         assert!(all[0].is_first && !all[0].is_sticky && all[0].suspects.is_none());
+    }
+
+    #[test]
+    fn what_every_program_is_told_at_its_end_is_no_failure() {
+        let mut made = Made::new();
+        made.call(1, "cuLibraryUnload", (10, 11), 4, 0, 0);
+        made.call(1, "cuDevicePrimaryCtxRelease", (12, 13), 4, 0, 0);
+        made.call(1, "cuMemFree_v2", (14, 15), 1, 0, 0);
+        let (all, failures, trace) = made.all();
+        assert_eq!(failures.handled_count(), 2);
+        assert_eq!((all.len(), trace.api_name(all[0].api())), (1, "cuMemFree_v2"));
     }
 
     #[test]
