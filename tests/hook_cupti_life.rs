@@ -245,8 +245,10 @@ fn a_collector_that_does_not_keep_up_makes_nobody_wait() {
     assert_eq!((status, Totals::counted(&stdout).kernels), (0, 90_000));
     assert!(took < 3 * without + Duration::from_secs(5), "{took:?} {without:?}");
     let recorded = &all[0];
-    assert!(recorded.dropped() > 0, "what found no room is counted");
-    assert!(recorded.totals().kernels + recorded.dropped() <= 90_000);
+    // On a busy machine the program may be so slow itself that the collector keeps up.
+    let kernels = recorded.totals().kernels;
+    assert!(recorded.dropped() > 0 || kernels == 90_000, "what found no room is counted: {kernels}");
+    assert!(kernels + recorded.dropped() <= 90_000);
 }
 
 /// `profiled WHEN PATH` without the hook and with it: what it says, and its recording.
