@@ -392,6 +392,13 @@ fn at_exit() {
 }
 
 unsafe extern "C" fn exiting(_: *mut c_void) {
+    // Registered before the loader's own handler, where a library's constructor has called cuInit: then all destructors
+    // have run by now, CUPTI's among them, and the file has ended.
+    if !crate::file::is_open() {
+        STATE.store(OFF, Ordering::Release);
+        return;
+    }
+
     if OWNER.load(Ordering::Acquire) == sys::pid() && STATE.swap(OFF, Ordering::AcqRel) == ON {
         collector::ask(collector::FINISH, AT_EXIT_NS);
     }
