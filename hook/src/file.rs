@@ -165,6 +165,11 @@ pub fn is_open() -> bool {
     live!(state, AtomicU32).is_some_and(|state| state.load(Ordering::Relaxed) == header::STATE_RECORDING)
 }
 
+/// Whether the process has ended in order, as far as its destructors say.
+pub fn has_ended() -> bool {
+    live!(state, AtomicU32).is_some_and(|state| state.load(Ordering::Relaxed) == header::STATE_ENDED)
+}
+
 /// The file is now at least this long.
 pub fn reaches(bytes: u64) {
     if let Some(end) = live!(end, AtomicU64) {

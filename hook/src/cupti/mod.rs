@@ -394,7 +394,7 @@ fn at_exit() {
 unsafe extern "C" fn exiting(_: *mut c_void) {
     // Registered before the loader's own handler, where a library's constructor has called cuInit: then all destructors
     // have run by now, CUPTI's among them, and the file has ended.
-    if !crate::file::is_open() {
+    if crate::file::has_ended() {
         STATE.store(OFF, Ordering::Release);
         return;
     }
