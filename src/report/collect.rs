@@ -7,7 +7,7 @@ use super::gpu::{GpuBlock, Work, work};
 use super::graphs::{self, Graph};
 use super::migrated::{self, Migrated};
 use super::ranges::{self, RangeRow};
-use crate::graph::{Cells, QUANTILE_ERROR_PCT, Stats};
+use crate::graph::{Cells, Gpu, QUANTILE_ERROR_PCT, Stats};
 use crate::session::{Loaded, Member, cost};
 use crate::trace::{Layer, NO_DEVICE, State, StreamId, StreamKind, Trace, TrackId};
 
@@ -186,7 +186,7 @@ impl Report {
         Self {
             processes: processes(loaded),
             threads: threads(trace, cells),
-            streams: streams(trace, cells),
+            streams: streams(trace, cells, loaded.gpu()),
             trace: TraceBlock {
                 format: loaded.format(),
                 truncated: truncated(trace) || !unreadable.is_empty(),
@@ -330,7 +330,7 @@ fn threads(trace: &Trace, cells: [&Cells; 2]) -> Vec<Thread> {
     list
 }
 
-fn streams(trace: &Trace, cells: [&Cells; 2]) -> Vec<Stream> {
+fn streams(trace: &Trace, cells: [&Cells; 2], gpu: &Gpu) -> Vec<Stream> {
     let mut operations: BTreeMap<StreamId, u64> = BTreeMap::new();
     for (_, cell) in cells.iter().flat_map(|cells| cells.iter()).filter(|(_, cell)| cell.parent.is_none()) {
         *operations.entry(cell.place.stream).or_default() += cell.stats.sums.count;
@@ -345,7 +345,7 @@ fn streams(trace: &Trace, cells: [&Cells; 2]) -> Vec<Stream> {
         (stream.process, stream.device, kind(stream.kind), stream.handle, stream.generation, stream.track)
     });
     let mut works: BTreeMap<Option<StreamId>, Vec<Work>> = BTreeMap::new();
-    work(trace).into_iter().for_each(|work| works.entry(work.stream).or_default().push(work));
+    work(trace, gpu).into_iter().for_each(|work| works.entry(work.stream).or_default().push(work));
     let mut rows = Vec::new();
     for (id, stream) in list {
         // After a stream has been destroyed, CUPTI gives its successor another id.

@@ -3,10 +3,10 @@
 use std::collections::BTreeMap;
 
 use crate::correlate::{Order, order};
-use crate::graph::{Amounts, Gpu, Stats};
+use crate::graph::{Amounts, Gpu, Stats, WorkStream};
 use crate::session::{evidence, overhead};
 use crate::symbols::demangled;
-use crate::trace::activity::{LaneId, What};
+use crate::trace::activity::What;
 use crate::trace::{LaneOf, NO_DEVICE, NameId, ProcessId, StreamId, Trace};
 use umtui_wire::activity as wire;
 
@@ -188,18 +188,10 @@ impl GpuBlock {
 
 /// Which stream's work each lane holds.
 #[must_use]
-pub fn work(trace: &Trace) -> Vec<Work> {
-    // A few rows are asked for their calls: of most the first one knows.
-    const ASKED: usize = 64;
+pub fn work(trace: &Trace, gpu: &Gpu) -> Vec<Work> {
     let mut list = Vec::new();
-    for lane in (0..).map(LaneId).map_while(|id| trace.activities.lane(id)) {
+    for (lane, place) in trace.activities.lanes().iter().zip(gpu.work.places(trace)) {
         let LaneOf::Stream { context, stream } = lane.of else { continue };
-        let submits = trace.activities.of(lane.process).map(|of| &of.submits);
-        let call = |row| {
-            let submit = submits?.find(lane.get(row)?.correlation)?;
-            trace.track(submit.track)?.call(submit.row as usize)
-        };
-        let named = (0..lane.len().min(ASKED)).filter_map(call).map(|call| call.stream);
         let (mut operations, mut device) = (0, None);
         lane.for_each(0, |_, activity| {
             operations += u64::from(activity.kind.is_work());
@@ -209,7 +201,10 @@ pub fn work(trace: &Trace) -> Vec<Work> {
             process: lane.process,
             ids: (context, stream),
             device,
-            stream: named.into_iter().find(|&stream| stream != StreamId::NONE && stream != StreamId::OTHER),
+            stream: match place.stream {
+                WorkStream::Known(stream) => Some(stream),
+                WorkStream::Ids(..) | WorkStream::None => None,
+            },
             operations,
             busy_ns: lane.busy_ns(),
         });
