@@ -9,14 +9,12 @@ pub mod migrated;
 pub mod order;
 mod reason;
 pub mod suspect;
-pub mod under;
 
 pub use allocation::{Allocation, AllocationKind, Allocations};
 pub use failure::{Failed, Failure, Failures};
 pub use graph::{Graph, graphs};
 pub use migrated::{Migrated, migrated};
 pub use order::{Order, order};
-pub use under::{Under, under};
 
 use crate::trace::{Call, ProcessId, Trace, TrackId};
 

@@ -37,8 +37,8 @@ pub struct RangeIndex {
 
 #[derive(Clone, Debug, Default)]
 struct OfTrack {
-    /// Rows that have been taken.
-    taken: usize,
+    /// Of each row that has been taken its path; of marks none.
+    nodes: Vec<RangeNode>,
     /// From when on which range was the innermost one.
     changes: Vec<(u64, RangeNode)>,
     /// Ranges that are not closed, innermost last.
@@ -80,13 +80,15 @@ impl RangeIndex {
         for open in of.open.iter_mut().chain(&mut of.started) {
             open.end_ns = ranges.get(open.row).and_then(crate::trace::range::Range::end_ns);
         }
-        for (row, range) in ranges.iter().enumerate().skip(of.taken) {
+        for (row, range) in ranges.iter().enumerate().skip(of.nodes.len()) {
             if range.kind == RangeKind::Mark {
+                of.nodes.push(OUTSIDE);
                 continue;
             }
             self.close(of, range.start_ns, usize::from(range.level));
             let parent = of.open.last().map_or(OUTSIDE, |open| open.node);
             let node = self.node(parent, trace.ranges.domain(range), range.name);
+            of.nodes.push(node);
             let open = Open { row, node, start_ns: range.start_ns, end_ns: range.end_ns() };
             if range.kind == RangeKind::Started {
                 of.started.push(open);
@@ -95,7 +97,6 @@ impl RangeIndex {
                 of.changes.push((range.start_ns, node));
             }
         }
-        of.taken = ranges.len();
         let paths = &mut self.paths;
         of.started.retain(|open| match open.end_ns {
             Some(end) => {
@@ -141,6 +142,13 @@ impl RangeIndex {
         }
         let open = of.open.iter().rev().find(|open| open.end_ns.is_none_or(|end| end > ns));
         open.map_or(OUTSIDE, |open| open.node)
+    }
+
+    /// The path of a thread's range by its row; [`OUTSIDE`] for marks.
+    #[must_use]
+    pub fn node_of(&self, track: TrackId, row: usize) -> RangeNode {
+        let nodes = self.tracks.get(track.index()).map_or(&[][..], |of| &of.nodes);
+        nodes.get(row).copied().unwrap_or(OUTSIDE)
     }
 
     /// A path.

@@ -4,7 +4,7 @@ use serde::Serialize;
 
 use super::table::Table;
 use super::text::{duration, grouped};
-use crate::correlate::{self, Under};
+use crate::graph::{Under, under};
 use crate::session::safe::safe;
 use crate::trace::Trace;
 use crate::trace::activity::What;
@@ -45,7 +45,7 @@ pub struct RangeRow {
 /// The ranges of a trace, enclosing ones first; `None` if none were recorded.
 #[must_use]
 pub fn of(trace: &Trace) -> Option<Vec<RangeRow>> {
-    let list = correlate::under(trace);
+    let list = under(trace);
     if list.is_empty() && !trace.activities.recorded(What::Ranges) {
         return None;
     }
@@ -56,11 +56,11 @@ pub fn of(trace: &Trace) -> Option<Vec<RangeRow>> {
         domain: trace.names.get(one.domain).to_owned(),
         parent: one.parent,
         depth: one.depth,
-        count: one.count,
-        open: one.open,
-        total_ns: one.total_ns,
-        min_ns: one.min_ns,
-        max_ns: one.max_ns,
+        count: one.sums.count,
+        open: one.sums.running,
+        total_ns: one.sums.total_ns,
+        min_ns: one.sums.extremes().map_or(0, |extremes| extremes.0),
+        max_ns: one.sums.max_ns,
         kernels: activity.then_some(one.kernels),
         kernel_ns: activity.then_some(one.kernel_ns),
         kernels_by_time: activity.then_some(one.by_time),

@@ -1,22 +1,21 @@
 //! What happened under a program's ranges: by name along the path of enclosing ranges, so that "step > forward" is told from
 //! "warm-up > forward".
 //!
-//! Work belongs to the ranges that were open in the thread that submitted it, when it did. A thread without any, such as the
+//! Work stands in the range that was open in the thread that submitted it, when it did. A thread without any, such as the
 //! one in which PyTorch runs backward, works for the one thread of its process that has some open then; what is joined so
 //! is counted apart. Migrations know of no thread: those that begin while a range is open overlap it, no more is said.
 
-use crate::trace::activity::{Activity, ActivityKind, LaneOf};
-use crate::trace::range::{Range, RangeKind};
-use crate::trace::{NameId, ProcessId, Trace, TrackId};
 use rustc_hash::FxHashMap;
+
+use super::ranges::{OUTSIDE, RangeIndex, RangeNode};
+use super::stats::Sums;
+use crate::correlate::submitting_call;
+use crate::trace::activity::{Activity, ActivityKind, LaneOf};
+use crate::trace::range::RangeKind;
+use crate::trace::{NameId, ProcessId, Trace, TrackId};
 use umtui_wire::activity::{UNIFIED_TO_DEVICE, UNIFIED_TO_HOST};
 
-use super::submitting_call;
-
-/// Paths that are told apart; of further ones only the part that is known counts.
-const PATHS: usize = 10_000;
-
-/// Ranges of one name under the same enclosing ones.
+/// Ranges of one name under the same enclosing ones, all processes together.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Under {
     /// Name.
@@ -27,17 +26,9 @@ pub struct Under {
     pub parent: Option<u32>,
     /// How many enclose it.
     pub depth: u16,
-    /// Those that have ended.
-    pub count: u64,
-    /// Those that have not.
-    pub open: u64,
-    /// Their durations, ns.
-    pub total_ns: u64,
-    /// The shortest, ns; zero if none has ended.
-    pub min_ns: u64,
-    /// The longest, ns.
-    pub max_ns: u64,
-    /// Kernels that were submitted under them.
+    /// How many there are, and how long they took.
+    pub sums: Sums,
+    /// Kernels and whole graphs that were submitted under them.
     pub kernels: u64,
     /// Their durations, ns.
     pub kernel_ns: u64,
@@ -54,48 +45,97 @@ pub struct Under {
 /// All of them, enclosing ones before those inside, otherwise in order of appearance.
 #[must_use]
 pub fn under(trace: &Trace) -> Vec<Under> {
-    let mut paths = Paths::default();
-    for index in 0..u16::try_from(trace.processes.len()).unwrap_or(u16::MAX) {
-        of_process(trace, ProcessId(index), &mut paths);
+    let mut index = RangeIndex::default();
+    index.update(trace);
+    let mut paths = Paths::of(trace, &index);
+    for id in (0..u16::MAX).map(ProcessId).take(trace.processes.len()) {
+        let tracks = (0u32..).map(TrackId).zip(&trace.tracks).filter(|(_, track)| track.process == id);
+        let with_ranges = |track: &TrackId| !trace.ranges.of(*track).is_empty();
+        let tracks: Vec<TrackId> = tracks.map(|(track, _)| track).filter(with_ranges).collect();
+        if tracks.is_empty() {
+            continue;
+        }
+        paths.moved(trace, &index, &Moved::of(trace, id), &tracks);
+        for lane in trace.activities.lanes().iter().filter(|lane| lane.process == id) {
+            if matches!(lane.of, LaneOf::Stream { .. } | LaneOf::Rest) {
+                lane.for_each(0, |_, activity| paths.work(trace, &index, id, &activity, &tracks));
+            }
+        }
     }
     paths.list
 }
 
-#[derive(Default)]
+/// Paths of all processes, folded by name.
 struct Paths {
     list: Vec<Under>,
-    ids: FxHashMap<(Option<u32>, NameId, NameId), u32>,
+    /// Place in the list of each path of the index.
+    of: Vec<Option<u32>>,
 }
 
 impl Paths {
-    fn of(&mut self, parent: Option<u32>, name: NameId, domain: NameId) -> Option<u32> {
-        if let Some(&known) = self.ids.get(&(parent, name, domain)) {
-            return Some(known);
+    fn of(trace: &Trace, index: &RangeIndex) -> Self {
+        let mut paths = Self { list: Vec::new(), of: vec![None] };
+        let mut ids: FxHashMap<(Option<u32>, NameId, NameId), u32> = FxHashMap::default();
+        for (node, stats) in (OUTSIDE..).zip(index.stats()).skip(1) {
+            let Some(path) = index.path(node) else { break };
+            let parent = paths.of.get(path.parent as usize).copied().flatten();
+            let (name, domain) = (trace.activities.name(path.name), trace.activities.name(path.domain));
+            let next = u32::try_from(paths.list.len()).unwrap_or(u32::MAX);
+            let id = *ids.entry((parent, name, domain)).or_insert(next);
+            if id == next {
+                let outer = parent.and_then(|parent| paths.list.get(parent as usize));
+                let depth = outer.map_or(0, |outer| outer.depth.saturating_add(1));
+                paths.list.push(Under { name, domain, parent, depth, ..Under::default() });
+            }
+            if let Some(under) = paths.list.get_mut(id as usize) {
+                under.sums.add(&stats.sums);
+            }
+            paths.of.push(Some(id));
         }
-        let id = u32::try_from(self.list.len()).ok().filter(|&id| (id as usize) < PATHS);
-        let Some(id) = id else { return parent };
-        let depth = parent.and_then(|parent| self.list.get(parent as usize)).map_or(0, |parent| parent.depth + 1);
-        self.list.push(Under { name, domain, parent, depth, min_ns: 0, ..Under::default() });
-        self.ids.insert((parent, name, domain), id);
-        Some(id)
+        paths
     }
 
-    /// Calls `each` with a path and all that enclose it.
-    fn each(&mut self, mut id: Option<u32>, mut each: impl FnMut(&mut Under)) {
-        while let Some(under) = id.and_then(|id| self.list.get_mut(id as usize)) {
-            each(under);
-            id = under.parent;
+    fn place(&self, node: RangeNode) -> Option<u32> {
+        self.of.get(node as usize).copied().flatten()
+    }
+
+    /// Adds to each path what moved while its ranges were open.
+    fn moved(&mut self, trace: &Trace, index: &RangeIndex, moved: &Moved, tracks: &[TrackId]) {
+        for &track in tracks {
+            let rows = trace.ranges.of(track).iter().enumerate().filter(|(_, range)| range.kind != RangeKind::Mark);
+            for (row, range) in rows {
+                let (to_device, to_host) = moved.within(range.start_ns, range.end_ns().unwrap_or(u64::MAX));
+                let place = self.place(index.node_of(track, row));
+                if let Some(under) = place.and_then(|place| self.list.get_mut(place as usize)) {
+                    under.to_device = under.to_device.saturating_add(to_device);
+                    under.to_host = under.to_host.saturating_add(to_host);
+                }
+            }
         }
     }
-}
 
-/// A range of a thread, and what it lies in.
-struct Placed {
-    start_ns: u64,
-    end_ns: u64,
-    /// Index in the thread's list.
-    parent: Option<usize>,
-    path: Option<u32>,
+    fn work(&mut self, trace: &Trace, index: &RangeIndex, process: ProcessId, activity: &Activity, tracks: &[TrackId]) {
+        let Some((track, _, call)) = submitting_call(trace, process, activity.correlation) else { return };
+        let own = index.at(track, call.start_ns);
+        let mut open = tracks.iter().map(|&track| index.at(track, call.start_ns)).filter(|&node| node != OUTSIDE);
+        let (node, by_time) = match (own, open.next(), open.next()) {
+            (OUTSIDE, Some(only), None) => (only, true),
+            _ => (own, false),
+        };
+        let mut place = self.place(node);
+        while let Some(under) = place.and_then(|place| self.list.get_mut(place as usize)) {
+            match activity.kind {
+                ActivityKind::Kernel | ActivityKind::Graph => {
+                    under.kernels += 1;
+                    under.kernel_ns = under.kernel_ns.saturating_add(activity.duration_ns);
+                    under.by_time += u64::from(by_time);
+                }
+                ActivityKind::Copy => under.copied_bytes = under.copied_bytes.saturating_add(activity.value),
+                _ => {}
+            }
+            place = under.parent;
+        }
+    }
 }
 
 /// Bytes that moved, summed up in order of time.
@@ -138,97 +178,6 @@ impl Moved {
         let (first, last) = (self.before(from), self.before(to));
         (last.0.saturating_sub(first.0), last.1.saturating_sub(first.1))
     }
-}
-
-fn of_process(trace: &Trace, process: ProcessId, paths: &mut Paths) {
-    let mut threads: Vec<(TrackId, Vec<Placed>)> = Vec::new();
-    for (id, track) in (0u32..).map(TrackId).zip(&trace.tracks) {
-        let ranges = trace.ranges.of(id);
-        if track.process == process && !ranges.is_empty() {
-            threads.push((id, place(trace, ranges, paths)));
-        }
-    }
-    if threads.is_empty() {
-        return;
-    }
-    let moved = Moved::of(trace, process);
-    for placed in threads.iter().flat_map(|(_, placed)| placed) {
-        let (to_device, to_host) = moved.within(placed.start_ns, placed.end_ns);
-        if let Some(under) = placed.path.and_then(|id| paths.list.get_mut(id as usize)) {
-            under.to_device = under.to_device.saturating_add(to_device);
-            under.to_host = under.to_host.saturating_add(to_host);
-        }
-    }
-    for lane in trace.activities.lanes().iter().filter(|lane| lane.process == process) {
-        if matches!(lane.of, LaneOf::Stream { .. } | LaneOf::Rest) {
-            lane.for_each(0, |_, activity| work(trace, process, &activity, &threads, paths));
-        }
-    }
-}
-
-/// Finds what each range of a thread lies in, and counts it.
-fn place(trace: &Trace, ranges: &[Range], paths: &mut Paths) -> Vec<Placed> {
-    let mut list: Vec<Placed> = Vec::with_capacity(ranges.len());
-    let mut open: Vec<usize> = Vec::new();
-    for range in ranges.iter().filter(|range| range.kind != RangeKind::Mark) {
-        let end_ns = range.end_ns().unwrap_or(u64::MAX);
-        while open.last().and_then(|&last| list.get(last)).is_some_and(|last| last.end_ns <= range.start_ns) {
-            open.pop();
-        }
-        // One that ends later than what is around it lies in none of it: started ranges may overlap.
-        let around = open.iter().rev().find(|&&at| list.get(at).is_some_and(|outer| outer.end_ns >= end_ns)).copied();
-        let name = trace.activities.name(range.name);
-        let domain = trace.activities.name(trace.ranges.domain(range));
-        let path = paths.of(around.and_then(|at| list.get(at)).and_then(|outer| outer.path), name, domain);
-        if let Some(under) = path.and_then(|id| paths.list.get_mut(id as usize)) {
-            match range.end_ns() {
-                Some(end) => {
-                    let duration = end.saturating_sub(range.start_ns);
-                    under.min_ns = if under.count == 0 { duration } else { under.min_ns.min(duration) };
-                    under.count += 1;
-                    under.total_ns = under.total_ns.saturating_add(duration);
-                    under.max_ns = under.max_ns.max(duration);
-                }
-                None => under.open += 1,
-            }
-        }
-        open.push(list.len());
-        list.push(Placed { start_ns: range.start_ns, end_ns, parent: around, path });
-    }
-    list
-}
-
-/// The innermost range of a thread that is open at a moment.
-fn innermost(placed: &[Placed], ns: u64) -> Option<&Placed> {
-    let mut at = placed.partition_point(|range| range.start_ns <= ns).checked_sub(1);
-    while let Some(range) = at.and_then(|at| placed.get(at)) {
-        if range.end_ns > ns {
-            return Some(range);
-        }
-        // What came before it at the same level, if it lies in nothing that is still open, is over as well.
-        at = range.parent;
-    }
-    None
-}
-
-fn work(trace: &Trace, process: ProcessId, activity: &Activity, threads: &[(TrackId, Vec<Placed>)], paths: &mut Paths) {
-    let Some((track, _, call)) = submitting_call(trace, process, activity.correlation) else { return };
-    let own = threads.iter().find(|(id, _)| *id == track).and_then(|(_, placed)| innermost(placed, call.start_ns));
-    let mut others = threads.iter().filter_map(|(_, placed)| innermost(placed, call.start_ns));
-    let (range, by_time) = match (own, others.next(), others.next()) {
-        (Some(own), ..) => (own, false),
-        (None, Some(only), None) => (only, true),
-        _ => return,
-    };
-    paths.each(range.path, |under| match activity.kind {
-        ActivityKind::Kernel | ActivityKind::Graph => {
-            under.kernels += 1;
-            under.kernel_ns = under.kernel_ns.saturating_add(activity.duration_ns);
-            under.by_time += u64::from(by_time);
-        }
-        ActivityKind::Copy => under.copied_bytes = under.copied_bytes.saturating_add(activity.value),
-        _ => {}
-    });
 }
 
 #[cfg(test)]
@@ -308,8 +257,9 @@ mod tests {
         }
 
         fn named(&self) -> Vec<(String, u16, u64, u64, u64)> {
-            let of =
-                |one: &Under| (self.0.names.get(one.name).to_owned(), one.depth, one.count, one.kernels, one.kernel_ns);
+            let of = |one: &Under| {
+                (self.0.names.get(one.name).to_owned(), one.depth, one.sums.count, one.kernels, one.kernel_ns)
+            };
             under(&self.0).iter().map(of).collect()
         }
     }
@@ -331,7 +281,7 @@ mod tests {
             ("backward".to_owned(), 1, 1, 1, 30),
         ];
         assert_eq!(made.named(), expected);
-        assert_eq!(under(&made.0)[0].min_ns, 100);
+        assert_eq!(under(&made.0)[0].sums.min_ns, 100);
     }
 
     #[test]
@@ -345,7 +295,7 @@ mod tests {
         // With two such threads nobody knows for which.
         made.range(3, "other", (90, None));
         let found = under(&made.0);
-        assert_eq!((found[1].kernels, found[2].kernels, found[2].open), (0, 1, 1));
+        assert_eq!((found[1].kernels, found[2].kernels, found[2].sums.running), (0, 1, 1));
     }
 
     #[test]
