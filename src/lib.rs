@@ -5,6 +5,7 @@
 pub mod cli;
 pub mod correlate;
 pub mod export;
+pub mod filter;
 pub mod forward;
 pub mod graph;
 pub mod launch;
