@@ -3,5 +3,7 @@
 //! One model ([`Condition`]), whatever it was written as.
 
 mod model;
+mod pattern;
 
 pub use model::{Comparison, Condition, NumberField, Pattern, TextField};
+pub use pattern::{Matcher, PatternError};
