@@ -3,6 +3,7 @@
 //! The library behind the `umtui` program. `docs/architecture.md` says how its rooms fit together.
 
 pub mod cli;
+pub mod config;
 pub mod correlate;
 pub mod export;
 pub mod filter;

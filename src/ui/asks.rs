@@ -97,10 +97,11 @@ mod tests {
 
     use super::*;
     use crate::session::view::{Body, Overview, Status};
+    use crate::ui::setup::Setup;
     use crate::ui::theme::{ColorChoice, Theme};
 
     fn root() -> Root {
-        Root::new(Theme::detect(ColorChoice::Auto, |_| None), ScreenId::Overview, Size::new(80, 24))
+        Root::new(Setup::new(Theme::detect(ColorChoice::Auto, |_| None), ScreenId::Overview), Size::new(80, 24))
     }
 
     fn answer(id: u64, phase: Phase, calls: u64) -> Answer {

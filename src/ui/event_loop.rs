@@ -15,8 +15,7 @@ use super::effect::Outcome;
 use super::frame;
 use super::keys::Key;
 use super::root::{Order, Root};
-use super::screens::ScreenId;
-use super::theme::Theme;
+use super::setup::Setup;
 use crate::session::handle::{Child, Handle};
 use crate::session::view::Answer;
 
@@ -62,6 +61,9 @@ pub struct EventLoop<B: Backend, H: Host> {
     /// How long the last frame took to write: a slow link gets fewer.
     cost: Duration,
     dirty: bool,
+    /// Time that a prefix waits before the box says what may follow it, and when that is over.
+    continuations: Duration,
+    continuations_due: Option<Instant>,
 }
 
 impl<B, H> EventLoop<B, H>
@@ -76,7 +78,7 @@ where
         host: H,
         handle: SharedHandle,
         messages: Receiver<Message>,
-        (theme, first): (Theme, ScreenId),
+        setup: Setup,
         frame: Duration,
     ) -> anyhow::Result<Self> {
         let size = terminal.get_frame().area().as_size();
@@ -85,7 +87,9 @@ where
             host,
             handle,
             messages,
-            root: Root::new(theme, first, size),
+            continuations: setup.continuations,
+            continuations_due: None,
+            root: Root::new(setup, size),
             asks: Asks::default(),
             frame,
             drawn: None,
@@ -117,6 +121,7 @@ where
     pub fn settle(&mut self) -> anyhow::Result<Option<Outcome>> {
         loop {
             self.ask(Instant::now());
+            self.show_continuations(Instant::now());
             match self.messages.try_recv() {
                 Ok(message) => {
                     if let Some(outcome) = self.take(message)? {
@@ -135,16 +140,26 @@ where
         }
     }
 
+    /// Opens the box that says what may follow a prefix, if it is time.
+    fn show_continuations(&mut self, now: Instant) {
+        if self.continuations_due.is_some_and(|due| due <= now) {
+            self.continuations_due = None;
+            self.root.continuations_shown = true;
+            self.dirty = true;
+        }
+    }
+
     /// Asks and draws what is due, waits for a message, and takes it with all that came with it.
     fn turn(&mut self) -> anyhow::Result<Option<Outcome>> {
         let now = Instant::now();
         self.ask(now);
+        self.show_continuations(now);
         let frame_due = self.drawn.map(|drawn| drawn + self.frame.max(self.cost * 2));
         if self.dirty && frame_due.is_none_or(|due| due <= now) {
             self.draw()?;
         }
         let wake = if self.dirty { frame_due } else { None };
-        let wake = [wake, self.asks.due()].into_iter().flatten().min();
+        let wake = [wake, self.asks.due(), self.continuations_due].into_iter().flatten().min();
         let message = match wake {
             None => self.messages.recv().map_err(|_| RecvTimeoutError::Disconnected),
             Some(due) => self.messages.recv_timeout(due.saturating_duration_since(Instant::now())),
@@ -207,7 +222,10 @@ where
         let Some(key) = Key::from_event(event) else { return Ok(None) };
         let child = self.child();
         self.dirty = true;
-        match self.root.key(key, child) {
+        let order = self.root.key(key, child);
+        let waits = !self.root.prefix.is_empty() && !self.root.continuations_shown;
+        self.continuations_due = waits.then(|| Instant::now() + self.continuations);
+        match order {
             Order::None => {}
             Order::Interrupt => self.with_handle(|handle| handle.terminate()),
             Order::Suspend => self.suspend()?,

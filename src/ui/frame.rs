@@ -10,7 +10,7 @@
 use ratatui::buffer::Buffer;
 use ratatui::layout::{Rect, Size};
 
-use super::keys::{Action, keymap};
+use super::keys::{Action, Key};
 use super::root::{Display, Root, SMALLEST};
 use super::text::{format, truncate};
 use super::theme::Role;
@@ -33,7 +33,7 @@ pub fn draw(root: &Root, buffer: &mut Buffer) {
     for layer in &root.layers {
         layer.draw(&mut paint, root.body());
     }
-    if !root.prefix.is_empty() {
+    if root.continuations_shown {
         which_key(root, &mut paint);
     }
     hints(root, &mut paint, Rect { y: area.bottom() - 1, height: 1, ..area });
@@ -122,10 +122,10 @@ fn title(root: &Root, paint: &mut Paint<'_>, line: Rect) {
 }
 
 /// A hint such as "o fold": key and word.
-fn hint_texts(root: &Root) -> Vec<(&'static str, &'static str)> {
-    let entries = keymap::entries(root.context());
-    let hints = entries.filter(|entry| !entry.hint.is_empty() && entry.action != Action::Go(root.current));
-    hints.filter_map(|entry| Some((*entry.keys.first()?, entry.hint))).collect()
+fn hint_texts(root: &Root) -> Vec<(String, &'static str)> {
+    let rows = root.keymap.rows(root.context());
+    let hints = rows.filter(|row| !row.entry.hint.is_empty() && row.entry.action != Action::Go(root.current));
+    hints.filter_map(|row| Some((row.keys.into_iter().next()?, row.entry.hint))).collect()
 }
 
 fn hints(root: &Root, paint: &mut Paint<'_>, line: Rect) {
@@ -135,7 +135,7 @@ fn hints(root: &Root, paint: &mut Paint<'_>, line: Rect) {
     }
     let mut hints = hint_texts(root);
     let last = hints.pop();
-    let cells = |(key, word): &(&str, &str)| (key.len() + word.len() + 3) as u16;
+    let cells = |(key, word): &(String, &str)| (truncate::width(key) + word.len() + 3) as u16;
     let mut room = line.width.saturating_sub(last.as_ref().map_or(0, cells));
     let fitting = hints.into_iter().take_while(|hint| {
         let left = room.checked_sub(cells(hint));
@@ -149,7 +149,7 @@ fn hints(root: &Root, paint: &mut Paint<'_>, line: Rect) {
             x,
             line.y,
             room,
-            &[(key, Role::Strong), (" ", Role::Plain), (word, Role::Dim), ("  ", Role::Plain)],
+            &[(&key, Role::Strong), (" ", Role::Plain), (word, Role::Dim), ("  ", Role::Plain)],
         );
     }
 }
@@ -158,12 +158,11 @@ fn hints(root: &Root, paint: &mut Paint<'_>, line: Rect) {
 fn which_key(root: &Root, paint: &mut Paint<'_>) {
     let body = root.body();
     let next = root.keymap.continuations(root.context(), &root.prefix);
-    let widest = next.iter().map(|(key, doc)| key.to_string().len() + doc.len() + 2).max().unwrap_or(0);
+    let widest = next.iter().map(|(key, doc)| truncate::width(&key.to_string()) + doc.len() + 2).max().unwrap_or(0);
     let size = Size::new(u16::try_from(widest + 4).unwrap_or(u16::MAX).min(body.width), next.len() as u16 + 2);
     let height = size.height.min(body.height);
     let place = Rect::new(body.right() - size.width, body.bottom() - height, size.width, height);
-    let pressed: Vec<String> = root.prefix.iter().map(ToString::to_string).collect();
-    let inside = popup::frame(paint, place, &pressed.join(" "));
+    let inside = popup::frame(paint, place, &Key::spell(&root.prefix));
     for (y, (key, doc)) in (inside.y..inside.bottom()).zip(&next) {
         paint.pieces(
             inside.x,

@@ -18,6 +18,7 @@ pub mod keys;
 pub mod layers;
 pub mod root;
 pub mod screens;
+pub mod setup;
 pub mod term;
 pub mod text;
 pub mod theme;
@@ -39,6 +40,7 @@ pub use theme::ColorChoice;
 use crate::session::handle::Handle;
 use crate::session::view::Answer;
 use event_loop::{EventLoop, Message};
+use setup::Setup;
 use term::guard::{self, Guard};
 use term::{backend::FrameBackend, input::Input, signals, tty, watchdog::Watchdog};
 use theme::{Depth, Theme};
@@ -77,7 +79,8 @@ pub fn run(handle: Box<dyn Handle>, answers: Receiver<Answer>, options: Options)
     signals::listen(sender.clone())?;
     let _input = Input::start(keyboard, sender)?;
     let terminal = Terminal::new(FrameBackend::new(screen)).context("cannot use the terminal")?;
-    let mut event_loop = EventLoop::new(terminal, guard.host(), handle, messages, (theme, options.first), FRAME)?;
+    let mut event_loop =
+        EventLoop::new(terminal, guard.host(), handle, messages, Setup::new(theme, options.first), FRAME)?;
     // Before anything else that is declared above, so that a panic or an error is shown on a restored screen.
     let outcome = event_loop.run();
     drop(guard);

@@ -9,6 +9,7 @@ use super::effect::{Effect, Outcome, Popup};
 use super::keys::{Action, Context, Key, Keymap, Match};
 use super::layers::{self, Layer};
 use super::screens::{Screen, ScreenId, Screens, calls};
+use super::setup::Setup;
 use super::theme::Theme;
 use crate::session::handle::Child;
 use crate::session::view::{Phase, Status};
@@ -54,6 +55,8 @@ pub struct Root {
     pub layers: Vec<Box<dyn Layer>>,
     /// Keys of a sequence that is not complete.
     pub prefix: Vec<Key>,
+    /// Whether the box says what may follow them.
+    pub continuations_shown: bool,
     /// The title line's content; `None` until the first answer.
     pub status: Option<Status>,
     /// Whether new rows reach the screen.
@@ -70,18 +73,19 @@ pub struct Root {
 pub const SMALLEST: Size = Size::new(30, 8);
 
 impl Root {
-    /// Starts on a screen.
-    pub fn new(theme: Theme, first: ScreenId, size: Size) -> Self {
+    /// Starts as it is set up.
+    pub fn new(setup: Setup, size: Size) -> Self {
         Self {
-            theme,
-            keymap: Keymap::default(),
+            theme: setup.theme,
+            keymap: setup.keymap,
             screens: Screens::default(),
-            current: first,
+            current: setup.first,
             layers: Vec::new(),
             prefix: Vec::new(),
+            continuations_shown: false,
             status: None,
             display: Display::Running,
-            notice: None,
+            notice: setup.notice,
             size,
             trail: Vec::new(),
             interrupted: false,
@@ -110,14 +114,19 @@ impl Root {
         match self.keymap.find(self.context(), &self.prefix) {
             Match::Prefix => Order::None,
             Match::Nothing => {
-                self.prefix.clear();
+                self.end_prefix();
                 Order::None
             }
             Match::Action(action) => {
-                self.prefix.clear();
+                self.end_prefix();
                 self.act(action, child)
             }
         }
+    }
+
+    fn end_prefix(&mut self) {
+        self.prefix.clear();
+        self.continuations_shown = false;
     }
 
     fn act(&mut self, action: Action, child: Option<Child>) -> Order {
@@ -218,7 +227,7 @@ impl Root {
         if context == Context::Help {
             self.layers.pop();
         } else {
-            self.layers.push(Box::new(layers::help::Help::new(context)));
+            self.layers.push(Box::new(layers::help::Help::new(context, self.keymap.rows(context).collect())));
         }
         Order::None
     }

@@ -13,6 +13,7 @@ use umtui::session::handle::{Child, Handle};
 use umtui::session::view::*;
 use umtui::ui::ScreenId;
 use umtui::ui::event_loop::{EventLoop, Host, Message};
+use umtui::ui::setup::Setup;
 use umtui::ui::theme::{Charset, Depth, Glyphs, Theme};
 
 /// What the fake was told, and what it is to answer.
@@ -110,13 +111,21 @@ where
     B: Backend,
     B::Error: std::error::Error + Send + Sync + 'static,
 {
+    // A story does not wait for time to pass.
+    stage_with(terminal, Setup { continuations: Duration::ZERO, ..Setup::new(theme, first) }, status)
+}
+
+pub fn stage_with<B>(terminal: Terminal<B>, setup: Setup, status: Status) -> Stage<B>
+where
+    B: Backend,
+    B::Error: std::error::Error + Send + Sync + 'static,
+{
     let (messages, received): (Sender<Message>, Receiver<Message>) = channel();
     let said = Arc::new(Mutex::new(Said { status, ..Said::default() }));
     let fake: Box<dyn Handle> = Box::new(Fake { said: Arc::clone(&said), answers: messages.clone() });
     let host = FakeHost::default();
     let handle = Arc::new(Mutex::new(fake));
-    let event_loop =
-        EventLoop::new(terminal, host.clone(), handle, received, (theme, first), Duration::ZERO).expect("loop");
+    let event_loop = EventLoop::new(terminal, host.clone(), handle, received, setup, Duration::ZERO).expect("loop");
     let mut stage = Stage { event_loop, messages, said, host };
     assert_eq!(stage.event_loop.settle().expect("settle"), None);
     stage

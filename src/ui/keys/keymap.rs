@@ -14,28 +14,49 @@ pub enum Match {
     Nothing,
 }
 
-struct Binding {
-    keys: Vec<Key>,
-    entry: &'static Entry,
+/// Keys that do something in a context.
+#[derive(Clone, Debug)]
+pub(super) struct Binding {
+    pub context: Context,
+    pub keys: Vec<Key>,
+    pub entry: &'static Entry,
+    /// By the user, not by the table.
+    pub own: bool,
 }
 
-/// The table with its spellings read.
+/// Which keys do what: the table, with what the user changed.
+#[derive(Clone, Debug)]
 pub struct Keymap {
-    bindings: Vec<Binding>,
+    pub(super) bindings: Vec<Binding>,
+}
+
+/// A row of the table as it is bound in a context.
+#[derive(Clone, Debug)]
+pub struct Row {
+    /// The row.
+    pub entry: &'static Entry,
+    /// Its keys, spelled; none if the user took them all away.
+    pub keys: Vec<String>,
+    /// Whether they are others than the table's.
+    pub changed: bool,
 }
 
 impl Default for Keymap {
     fn default() -> Self {
-        let spelled = TABLE.iter().flat_map(|entry| entry.keys.iter().map(move |keys| (entry, *keys)));
-        let bindings =
-            spelled.filter_map(|(entry, keys)| Some(Binding { keys: Key::parse_sequence(keys)?, entry })).collect();
+        let mut bindings = Vec::new();
+        for context in Context::ALL {
+            for entry in entries(context) {
+                let keys = entry.keys.iter().filter_map(|keys| Key::parse_sequence(keys));
+                bindings.extend(keys.map(|keys| Binding { context, keys, entry, own: false }));
+            }
+        }
         Self { bindings }
     }
 }
 
 impl Keymap {
-    fn in_context(&self, context: Context) -> impl Iterator<Item = &Binding> {
-        self.bindings.iter().filter(move |binding| binding.entry.contexts.contains(&context))
+    pub(super) fn in_context(&self, context: Context) -> impl Iterator<Item = &Binding> {
+        self.bindings.iter().filter(move |binding| binding.context == context)
     }
 
     /// What these keys mean.
@@ -52,8 +73,31 @@ impl Keymap {
 
     /// What may follow a prefix: the key, and what it then does.
     pub fn continuations(&self, context: Context, prefix: &[Key]) -> Vec<(Key, &'static str)> {
-        let longer = self.in_context(context).filter(|binding| binding.keys.starts_with(prefix));
-        longer.filter_map(|binding| Some((*binding.keys.get(prefix.len())?, binding.entry.doc))).collect()
+        let mut next: Vec<(Key, &'static str)> = Vec::new();
+        for binding in self.in_context(context).filter(|binding| binding.keys.starts_with(prefix)) {
+            let Some(&key) = binding.keys.get(prefix.len()) else { continue };
+            let doc = if binding.keys.len() > prefix.len() + 1 { "more keys" } else { binding.entry.doc };
+            if !next.iter().any(|(seen, _)| *seen == key) {
+                next.push((key, doc));
+            }
+        }
+        next
+    }
+
+    /// The rows that are valid in a context, in the table's order.
+    pub fn rows(&self, context: Context) -> impl Iterator<Item = Row> {
+        entries(context).map(move |entry| {
+            let own = |binding: &&Binding| std::ptr::eq(binding.entry, entry);
+            let keys: Vec<String> = self.in_context(context).filter(own).map(|b| Key::spell(&b.keys)).collect();
+            let changed = keys != entry.keys;
+            Row { entry, keys, changed }
+        })
+    }
+
+    /// The first key of an action in a context.
+    pub fn key_of(&self, context: Context, action: Action) -> Option<String> {
+        let binding = self.in_context(context).find(|binding| binding.entry.action == action)?;
+        Some(Key::spell(&binding.keys))
     }
 }
 
@@ -117,6 +161,29 @@ mod tests {
                 assert!(seen.insert(format!("{:?}", entry.action)), "{:?} twice in {context:?}", entry.action);
             }
         }
+    }
+
+    #[test]
+    fn an_action_has_one_name_and_a_name_one_action() {
+        for entry in TABLE {
+            for other in TABLE {
+                assert_eq!(entry.action == other.action, entry.name == other.name, "{} {}", entry.name, other.name);
+            }
+            let kebab = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-';
+            assert!(entry.name.chars().all(kebab) && entry.name != "none" && !entry.name.is_empty(), "{}", entry.name);
+        }
+        let names: BTreeSet<&str> = Context::ALL.into_iter().map(Context::config_name).collect();
+        assert_eq!(names.len(), Context::ALL.len());
+    }
+
+    #[test]
+    fn rows_say_the_keys_of_the_table() {
+        let keymap = Keymap::default();
+        for context in Context::ALL {
+            assert!(keymap.rows(context).all(|row| row.keys == row.entry.keys && !row.changed));
+        }
+        assert_eq!(keymap.key_of(Context::Calls, Action::FoldAll).as_deref(), Some("z M"));
+        assert_eq!(keymap.key_of(Context::Events, Action::FoldAll), None);
     }
 
     #[test]

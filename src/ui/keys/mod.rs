@@ -4,7 +4,8 @@ pub mod chord;
 pub mod keymap;
 pub mod markdown;
 pub mod table;
+pub mod user;
 
 pub use chord::Key;
-pub use keymap::{Keymap, Match};
+pub use keymap::{Keymap, Match, Row};
 pub use table::{Action, Context, Entry, TABLE};

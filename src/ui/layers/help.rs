@@ -4,7 +4,7 @@ use ratatui::layout::{Rect, Size};
 
 use super::{Layer, scrolled};
 use crate::ui::effect::Effect;
-use crate::ui::keys::{Action, Context, keymap};
+use crate::ui::keys::{Action, Context, Row};
 use crate::ui::theme::Role;
 use crate::ui::widgets::paint::Paint;
 use crate::ui::widgets::popup;
@@ -17,17 +17,28 @@ const WIDTH: u16 = 80;
 /// The help popup.
 pub struct Help {
     about: Context,
+    rows: Vec<Row>,
     first: usize,
 }
 
 impl Help {
-    /// Help on a context's keys.
-    pub fn new(about: Context) -> Self {
-        Self { about, first: 0 }
+    /// Help on a context's keys: its rows, as they are bound.
+    pub fn new(about: Context, rows: Vec<Row>) -> Self {
+        Self { about, rows, first: 0 }
     }
 
+    /// Keys and text of each line. What the user changed is marked.
     fn lines(&self) -> Vec<(String, &'static str)> {
-        keymap::entries(self.about).map(|entry| (entry.keys.join("  "), entry.doc)).collect()
+        let keys = |row: &Row| {
+            let keys = if row.keys.is_empty() { "no key".to_owned() } else { row.keys.join("  ") };
+            if row.changed { format!("*{keys}") } else { keys }
+        };
+        self.rows.iter().map(|row| (keys(row), row.entry.doc)).collect()
+    }
+
+    fn title(&self) -> String {
+        let changed = if self.rows.iter().any(|row| row.changed) { "   * changed by you" } else { "" };
+        format!("help: {}{changed}", self.about.name())
     }
 }
 
@@ -51,7 +62,7 @@ impl Layer for Help {
     fn draw(&self, paint: &mut Paint<'_>, area: Rect) {
         let lines = self.lines();
         let place = place(area, lines.len());
-        let inside = popup::frame(paint, place, &format!("help: {}", self.about.name()));
+        let inside = popup::frame(paint, place, &self.title());
         for (y, (keys, doc)) in (inside.y..inside.bottom()).zip(lines.iter().skip(self.first)) {
             let keys_cells = KEYS.min(inside.width / 3);
             paint.text(inside.x, y, keys_cells, keys, Role::Strong);

@@ -1,0 +1,33 @@
+//! What the screens start with.
+
+use std::time::Duration;
+
+use super::keys::Keymap;
+use super::screens::ScreenId;
+use super::theme::Theme;
+
+/// Time that a prefix waits before the box says what may follow it.
+pub const CONTINUATIONS: Duration = Duration::from_millis(300);
+
+/// What the screens start with, as the user wants it and the terminal allows it.
+#[derive(Clone, Debug)]
+pub struct Setup {
+    /// Styles and glyphs.
+    pub theme: Theme,
+    /// Which keys do what.
+    pub keymap: Keymap,
+    /// The first screen.
+    pub first: ScreenId,
+    /// Time that a prefix waits before the box says what may follow it.
+    pub continuations: Duration,
+    /// Something to say at the start.
+    pub notice: Option<String>,
+}
+
+impl Setup {
+    /// The defaults, in this theme and on this screen.
+    #[must_use]
+    pub fn new(theme: Theme, first: ScreenId) -> Self {
+        Self { theme, keymap: Keymap::default(), first, continuations: CONTINUATIONS, notice: None }
+    }
+}
