@@ -77,6 +77,10 @@ fn evidence(report: &Report, out: &mut String) {
         None if has_records => line(out, "dropped", "records of the GPU, nobody knows how many"),
         None => {}
     }
+    if report.gpu.faults.is_some() {
+        // docs/limits.md says what was seen.
+        line(out, "", "with page faults on, CUPTI may lose some records of unified memory without counting them");
+    }
     if let Some(error) = report.gpu.clock_error_ns {
         line(out, "clocks", &format!("times of the GPU are within {} of those of calls", duration(error)));
     }

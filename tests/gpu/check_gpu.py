@@ -1,6 +1,7 @@
 """Holds the GPU's part of a report against what must be, and against a program's "expect" lines.
 
 check_gpu.py NAME REPORT.json EXPECT.txt [WORD...]
+Ends with 3 if nothing is wrong but bytes of migrations are short in a run with page faults.
 WORD: stepped-aside, taken, no-faults, nothing: what evidence must be missing; ranges=a,b: ranges that must be there
 """
 import json
@@ -10,12 +11,17 @@ name, report_path, expect_path = sys.argv[1:4]
 words = sys.argv[4:]
 report = json.load(open(report_path))
 wrong = 0
+short = 0
 
 
-def check(what, got, want):
-    global wrong
+def check(what, got, want, may_be_short=False):
+    """Of bytes that may be short because CUPTI lost records, a shortage is counted apart."""
+    global wrong, short
     ok = want(got) if callable(want) else got == want
-    wrong += not ok
+    if not ok and may_be_short and got < want:
+        short += 1
+    else:
+        wrong += not ok
     print(f"{name}: {'ok  ' if ok else 'WRONG'} {what}" + ("" if ok else f": {got}"))
 
 
@@ -33,17 +39,19 @@ check(f"none of {order['work']} began before its call (error {report['gpu_clock_
 check(f"none of {order['waits']} waits returned before its work had ended", order["late"], 0)
 if "stepped-aside" in words:
     check("the reason is said", missing.get("kernels and copies"), lambda why: bool(why))
+# With page faults on, plain CUPTI loses migrations as well, and counts none.
+lossy = report["faults"] is not None
 for line in open(expect_path):
     words_of = line.split()
     if len(words_of) != 3 or words_of[0] != "expect":
         continue
     _, what, number = words_of
     if what == "bytes_each_way":
-        check(f"{number} bytes went to the device", report["migrations"]["h2d"]["bytes"], int(number))
-        check(f"{number} bytes came back", report["migrations"]["d2h"]["bytes"], int(number))
+        check(f"{number} bytes went to the device", report["migrations"]["h2d"]["bytes"], int(number), lossy)
+        check(f"{number} bytes came back", report["migrations"]["d2h"]["bytes"], int(number), lossy)
     elif what == "user_bytes":
         causes = report["migrations"]["by_cause"]
-        check(f"{number} bytes were moved by prefetches", causes["user"]["bytes"], int(number))
+        check(f"{number} bytes were moved by prefetches", causes["user"]["bytes"], int(number), lossy)
     elif what == "kernels":
         check(f"{number} kernels ran", sum(kernel["launches"] for kernel in report["kernels"]), int(number))
 if "no-faults" in words:
@@ -55,4 +63,4 @@ for word in words:
         have = {one["name"] for one in report.get("ranges") or []}
         for wanted in word.split("=", 1)[1].split(","):
             check(f"range {wanted}", wanted in have, True)
-sys.exit(wrong > 0)
+sys.exit(1 if wrong else 3 if short else 0)

@@ -69,14 +69,23 @@ gpu() {
     shift 3
     "$@" >plain.out 2>/dev/null
     local plain=$?
-    # shellcheck disable=SC2086
-    "$umtui" record $options -o "$work/rec/$name" -- "$@" >hooked.out 2>hooked.err
-    local hooked=$?
-    [ $plain = $hooked ] || fail "$name: status $plain without, $hooked with the hook"
-    cmp -s plain.out hooked.out || { fail "$name: output differs"; diff plain.out hooked.out | head -5; }
-    "$umtui" report --format json "$work/rec/$name" >"$out/$name.json" || fail "$name: report"
-    # shellcheck disable=SC2086
-    python3 "$here/check_gpu.py" "$name" "$out/$name.json" plain.out $words || fail "$name: GPU"
+    local try checked
+    for try in 1 2 3 4; do
+        rm -rf "$work/rec/$name"
+        # shellcheck disable=SC2086
+        "$umtui" record $options -o "$work/rec/$name" -- "$@" >hooked.out 2>hooked.err
+        local hooked=$?
+        [ $plain = $hooked ] || fail "$name: status $plain without, $hooked with the hook"
+        cmp -s plain.out hooked.out || { fail "$name: output differs"; diff plain.out hooked.out | head -5; }
+        "$umtui" report --format json "$work/rec/$name" >"$out/$name.json" || fail "$name: report"
+        # shellcheck disable=SC2086
+        python3 "$here/check_gpu.py" "$name" "$out/$name.json" plain.out $words
+        checked=$?
+        # CUPTI loses records of unified memory now and then when page faults are on, by itself too: docs/limits.md.
+        [ $checked = 3 ] || break
+        echo "$name: try $try lost records of unified memory"
+    done
+    [ $checked = 0 ] || fail "$name: GPU"
 }
 
 gpu bounce_static "" no-faults ./bounce_static
