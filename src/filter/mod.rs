@@ -1,9 +1,26 @@
 //! Filters: what a user wants to see of a trace, or record of a program.
 //!
-//! One model ([`Condition`]), whatever it was written as.
+//! One model ([`Condition`]), whatever it was written as: [`xml`], [`toml`] or [`expression`]. `docs/filters.md` shows
+//! them side by side.
 
+mod error;
+pub mod expression;
+pub mod fields;
+mod file;
 mod model;
+mod normal;
 mod pattern;
+mod presets;
+mod terms;
+#[cfg(test)]
+mod tests;
+pub mod toml;
+mod units;
+pub mod xml;
 
+pub use error::FilterError;
+pub use file::{Filter, Spelling};
 pub use model::{Comparison, Condition, NumberField, Pattern, TextField};
+pub use normal::{MAX_DEPTH, order};
 pub use pattern::{Matcher, PatternError};
+pub use presets::{Listed, listed, named, named_or_read, user_folder};
