@@ -175,3 +175,45 @@ fn doctor_says_how_things_stand() {
     }
     assert!(output.status.success(), "{text}");
 }
+
+#[test]
+fn filters_are_checked_converted_listed_and_shown() {
+    let folder = tempfile::tempdir().unwrap();
+    let (good, bad) = (folder.path().join("good.xml"), folder.path().join("bad.xml"));
+    let xml = "<filter name=\"mine\">\n  <include>\n    <api>cudaMalocManaged</api>\n  </include>\n</filter>\n";
+    fs::write(&good, xml).unwrap();
+    fs::write(&bad, "<filter>\n  <inclde/>\n</filter>\n").unwrap();
+    let filter = |arguments: &[&str]| {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_umtui"));
+        command.arg("filter").args(arguments).env("XDG_CONFIG_HOME", folder.path()).output().unwrap()
+    };
+    let stdout = |output: &Output| String::from_utf8_lossy(&output.stdout).into_owned();
+    let output = filter(&["check", good.to_str().unwrap()]);
+    assert_eq!(output.status.code(), Some(0));
+    assert!(stdout(&output).ends_with("good.xml: api:cudaMalocManaged\n"), "{}", stdout(&output));
+    assert!(one_line(&output).contains("did you mean cudaMallocManaged?"));
+    let output = filter(&["check", good.to_str().unwrap(), bad.to_str().unwrap()]);
+    assert_eq!(output.status.code(), Some(1));
+    let said = stderr(&output);
+    assert!(said.contains("bad.xml:2:3: expected <include>, <exclude> or <threshold>, found <inclde>"), "{said}");
+    assert!(said.ends_with("    <inclde/>\n      ^^^^^^^^^\n"), "{said}");
+    let output = filter(&["convert", good.to_str().unwrap(), "--to", "toml"]);
+    assert_eq!(stdout(&output), "name = \"mine\"\n\n[include]\napi = \"cudaMalocManaged\"\n");
+    let output = filter(&["convert", "-api:cuda* dur>=1ms", "--to", "xml"]);
+    assert!(stdout(&output).contains("<duration>1ms</duration>"), "{}", stderr(&output));
+    let output = filter(&["convert", "dur>=1mss"]);
+    assert_eq!(output.status.code(), Some(2));
+    assert!(stderr(&output).starts_with("umtui: filter, column 6: expected a duration"), "{}", stderr(&output));
+    fs::create_dir_all(folder.path().join("umtui/filters")).unwrap();
+    fs::copy(&good, folder.path().join("umtui/filters/mine.xml")).unwrap();
+    let output = filter(&["list"]);
+    let listed = stdout(&output);
+    assert!(listed.starts_with("mine "), "{listed}");
+    assert!(listed.contains("slow-calls       Calls that took 1 ms or longer\n"), "{listed}");
+    let output = filter(&["show", "slow-calls"]);
+    let shown = "slow-calls: Calls that took 1 ms or longer\ncomes with umtui\n\nkind:call duration>=1ms\n";
+    assert_eq!(stdout(&output), shown);
+    let output = filter(&["show", "slow-cals"]);
+    assert_eq!(output.status.code(), Some(2));
+    assert!(one_line(&output).contains("did you mean slow-calls?"));
+}

@@ -35,6 +35,8 @@ pub enum Command {
     Report(Report),
     /// Write a recording in another form
     Export(Export),
+    /// Check, convert, list and show filters
+    Filter(super::filter::Filter),
     /// Send a recording on while it is made, into a FIFO or to stdout
     Stream(Stream),
     /// Run a workload on the bundled stand-in CUDA, no GPU needed

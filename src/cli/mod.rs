@@ -8,6 +8,7 @@ mod demo;
 mod doctor;
 mod env;
 mod export;
+mod filter;
 mod man;
 mod open;
 mod probe;
@@ -37,6 +38,9 @@ pub fn main() -> ExitCode {
             // One line, causes included; a reader that has gone is not worth a second error.
             use std::io::Write as _;
             let _ = writeln!(std::io::stderr(), "umtui: {error:#}");
+            if let Some(filter) = error.downcast_ref::<crate::filter::FilterError>() {
+                let _ = write!(std::io::stderr(), "{}", filter.excerpt());
+            }
             ExitCode::from(UNUSABLE)
         }
     }
@@ -49,6 +53,7 @@ fn dispatch(arguments: Arguments) -> anyhow::Result<u8> {
         Command::Open(arguments) => open::run(&arguments),
         Command::Report(arguments) => report::run(&arguments),
         Command::Export(arguments) => export::run(&arguments),
+        Command::Filter(arguments) => filter::run(&arguments),
         Command::Stream(arguments) => stream::run(&arguments),
         Command::Demo(arguments) => demo::run(&arguments),
         Command::Doctor(arguments) => doctor::run(&arguments),

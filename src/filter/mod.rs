@@ -3,6 +3,7 @@
 //! One model ([`Condition`]), whatever it was written as: [`xml`], [`toml`] or [`expression`]. `docs/filters.md` shows
 //! them side by side.
 
+mod doubts;
 mod error;
 pub mod expression;
 pub mod fields;
@@ -18,6 +19,7 @@ pub mod toml;
 mod units;
 pub mod xml;
 
+pub use doubts::doubts;
 pub use error::FilterError;
 pub use file::{Filter, Spelling};
 pub use model::{Comparison, Condition, NumberField, Pattern, TextField};

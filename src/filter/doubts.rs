@@ -1,0 +1,72 @@
+//! What a filter may not have been meant to say: names that nothing has.
+
+use umtui_wire::table::FUNCTIONS;
+
+use super::error::quoted;
+use super::fields::{self, Field, hint};
+use super::{Condition, Matcher, Pattern, TextField};
+
+/// Fields whose values are few and known.
+const CLOSED: [(TextField, &[&str]); 2] = [
+    (TextField::Layer, &["runtime", "driver", "gpu"]),
+    (TextField::Cause, &["user", "coherence", "prefetch", "eviction", "access-counters", "unknown"]),
+];
+
+/// Sentences about patterns that fit nothing known, each with the nearest name.
+#[must_use]
+pub fn doubts(condition: &Condition) -> Vec<String> {
+    let mut doubts = Vec::new();
+    add(condition, &mut doubts);
+    doubts
+}
+
+fn add(condition: &Condition, doubts: &mut Vec<String>) {
+    match condition {
+        Condition::All(parts) => parts.iter().for_each(|part| add(part, doubts)),
+        Condition::Any(parts) => {
+            // A word stands for either; one of both is enough.
+            let of = |wanted| parts.iter().any(|part| matches!(part, Condition::Text(field, _) if *field == wanted));
+            let word = of(TextField::Api) && of(TextField::Kernel);
+            let is_api = |part: &Condition| matches!(part, Condition::Text(TextField::Api, _));
+            parts.iter().filter(|part| !(word && is_api(part))).for_each(|part| add(part, doubts));
+        }
+        Condition::Not(inner) | Condition::ChildrenOf(inner) | Condition::CallersOf(inner) => add(inner, doubts),
+        Condition::Text(field, pattern @ Pattern::Glob(text)) => {
+            let Ok(matcher) = Matcher::new(pattern) else { return };
+            let what = if *field == TextField::Api {
+                let known = || FUNCTIONS.iter().map(|function| function.name);
+                if known().any(|name| matcher.matches(name)) {
+                    return;
+                }
+                format!("no known CUDA function fits {}{}", quoted(text), hint(text, known()))
+            } else {
+                let Some((_, known)) = CLOSED.iter().find(|(closed, _)| closed == field) else { return };
+                if known.iter().any(|name| matcher.matches(name)) {
+                    return;
+                }
+                let name = fields::name_of(Field::Text(*field));
+                let list = known.join(", ");
+                format!("no {name} fits {}; known are {list}{}", quoted(text), hint(text, known.iter().copied()))
+            };
+            doubts.push(what);
+        }
+        Condition::Text(..) | Condition::Number(..) | Condition::Address(..) | Condition::Failed => {}
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::filter::expression;
+
+    #[test]
+    fn names_that_nothing_has_are_doubted() {
+        let doubts = |text: &str| doubts(&expression::read("", text).unwrap());
+        assert_eq!(doubts("api:cudaMem* layer:driver -cause:coherence kernel:x cudaMalloc"), Vec::<String>::new());
+        let doubted = ["no known CUDA function fits `cudaMalocManaged`; did you mean cudaMallocManaged?"];
+        assert_eq!(doubts("-under(api:cudaMalocManaged)"), doubted);
+        let doubted = "no cause fits `evicted`; known are user, coherence, prefetch, eviction, access-counters, unknown; did you mean eviction?";
+        assert_eq!(doubts("cause:evicted"), [doubted]);
+        assert_eq!(doubts("my_kernel"), Vec::<String>::new());
+    }
+}
