@@ -28,6 +28,8 @@ fn help_man_and_completions_are_printed() {
         assert!(output.status.success(), "{arguments:?}: {}", stderr(&output));
         assert!(output.stdout.len() > 100, "{arguments:?}");
     }
+    let alone = umtui(&[]);
+    assert_eq!((alone.status.code(), alone.stdout.iter().filter(|byte| **byte == b'\n').count()), (Some(2), 10));
     assert!(String::from_utf8_lossy(&umtui(&["--version"]).stdout).starts_with("umtui "));
 }
 

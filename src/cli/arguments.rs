@@ -48,6 +48,8 @@ pub enum Command {
     Probe,
     /// Print the variables that make a program record itself, for job scripts and containers
     Env(Env),
+    /// Settings, keys and themes: which hold, and what is wrong with the config file
+    Config(ConfigArguments),
     /// Look up the names of call sites and keep them beside the recording
     Symbolize(Symbolize),
     /// Print shell completions
@@ -163,6 +165,9 @@ pub struct Screen {
     /// Colours
     #[arg(long, value_name = "WHEN", value_enum, default_value = "auto")]
     pub color: Color,
+    /// Config file instead of the usual one; see `umtui config`
+    #[arg(long, value_name = "FILE")]
+    pub config: Option<PathBuf>,
 }
 
 /// Colour depth.
@@ -328,6 +333,30 @@ pub struct Env {
     #[command(flatten)]
     #[allow(missing_docs)]
     pub extent: Extent,
+}
+
+/// `umtui config`.
+#[derive(Args, Debug)]
+pub struct ConfigArguments {
+    #[command(subcommand)]
+    #[allow(missing_docs)]
+    pub command: ConfigCommand,
+    /// Config file instead of the usual one
+    #[arg(long, value_name = "FILE", global = true)]
+    pub config: Option<PathBuf>,
+}
+
+/// What to tell of the settings.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Subcommand)]
+pub enum ConfigCommand {
+    /// Print every setting with where it comes from
+    Show,
+    /// Say what is wrong with the config file; the exit status is 1 if anything is
+    Check,
+    /// Print which file is read
+    Path,
+    /// Print an example with every setting and its default
+    Example,
 }
 
 /// `umtui symbolize`.

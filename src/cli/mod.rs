@@ -3,6 +3,7 @@
 mod arguments;
 mod child;
 mod completions;
+mod config;
 mod coverage;
 mod demo;
 mod doctor;
@@ -25,12 +26,20 @@ use clap::Parser as _;
 
 pub use arguments::{Arguments, Command};
 
+/// What umtui is, in ten lines, for those who start it with nothing else.
+const SHORT: &str = include_str!("short.txt");
+
 /// Exit status for usage errors and unreadable input.
 const UNUSABLE: u8 = 2;
 
 /// Runs the program; the exit status is the recorded program's, where there is one.
 #[must_use]
 pub fn main() -> ExitCode {
+    if std::env::args_os().len() < 2 {
+        use std::io::Write as _;
+        let _ = std::io::stdout().write_all(SHORT.as_bytes());
+        return ExitCode::from(UNUSABLE);
+    }
     let arguments = Arguments::parse_from(with_subcommand(std::env::args_os()));
     match dispatch(arguments) {
         Ok(status) => ExitCode::from(status),
@@ -59,6 +68,7 @@ fn dispatch(arguments: Arguments) -> anyhow::Result<u8> {
         Command::Doctor(arguments) => doctor::run(&arguments),
         Command::Probe => probe::run(),
         Command::Env(arguments) => env::run(&arguments),
+        Command::Config(arguments) => config::run(&arguments),
         Command::Symbolize(arguments) => symbolize::run(&arguments),
         Command::Completions(arguments) => completions::run(&arguments),
         Command::Man => man::run(),
@@ -86,6 +96,17 @@ mod tests {
     fn words(given: &[&str]) -> Vec<String> {
         let given = given.iter().map(OsString::from);
         with_subcommand(given).into_iter().map(|word| word.into_string().unwrap()).collect()
+    }
+
+    #[test]
+    fn alone_it_explains_itself_in_ten_lines_that_fit_and_are_true() {
+        assert_eq!(SHORT.lines().count(), 10);
+        assert!(SHORT.lines().all(|line| line.len() <= 104), "{SHORT}");
+        let commands = <Arguments as clap::CommandFactory>::command();
+        for line in SHORT.lines().filter_map(|line| line.strip_prefix("  umtui ")) {
+            let word = line.split(' ').next().unwrap_or_default();
+            assert!(word == "--" || commands.find_subcommand(word).is_some(), "{word}");
+        }
     }
 
     #[test]

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use super::arguments::{Recording, Run, Screen};
 use super::child::Started;
-use super::{open, record};
+use super::{config, record};
 use crate::launch::{self, Program, RunFolder, Streams};
 use crate::session::Session;
 use crate::session::handle::{Child, Handle};
@@ -35,7 +35,7 @@ pub(super) fn explore(
     extra: &[(OsString, OsString)],
     stdin: bool,
 ) -> anyhow::Result<u8> {
-    let options = open::options(screen)?;
+    let setup = config::setup(screen)?;
     // Before the program is started: without a terminal there would be nothing to show it on.
     ui::check_terminal()?;
     let environment = record::environment(folder, recording)?;
@@ -52,7 +52,7 @@ pub(super) fn explore(
         }),
     )?;
     let session = Arc::new(session);
-    let outcome = ui::run(Box::new(Arc::clone(&session)), received, options)?;
+    let outcome = ui::run(Box::new(Arc::clone(&session)), received, setup)?;
     match outcome {
         Outcome::Signalled(signal) => return Ok(u8::try_from(128 + signal).unwrap_or(1)),
         Outcome::TerminalLost => return Ok(128 + 1),

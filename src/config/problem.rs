@@ -49,13 +49,13 @@ impl Problem {
     /// Something that is not used.
     #[must_use]
     pub fn error(place: impl Into<Option<Place>>, text: impl Into<String>) -> Self {
-        Self { place: place.into(), level: Level::Error, text: text.into() }
+        Self { place: place.into(), level: Level::Error, text: printable(text.into()) }
     }
 
     /// Something that is used, and perhaps not what was meant.
     #[must_use]
     pub fn note(place: impl Into<Option<Place>>, text: impl Into<String>) -> Self {
-        Self { place: place.into(), level: Level::Note, text: text.into() }
+        Self { place: place.into(), level: Level::Note, text: printable(text.into()) }
     }
 
     /// `file:line:column: what`.
@@ -67,6 +67,14 @@ impl Problem {
             None => format!("{file}: {note}{}", self.text),
         }
     }
+}
+
+/// What a file says may be anything; a terminal is to be told nothing by it.
+fn printable(text: String) -> String {
+    if !text.contains(char::is_control) {
+        return text;
+    }
+    text.chars().flat_map(|c| if c.is_control() { c.escape_default().collect() } else { vec![c] }).collect()
 }
 
 /// A piece of the file's text and its place.

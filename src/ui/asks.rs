@@ -98,10 +98,11 @@ mod tests {
     use super::*;
     use crate::session::view::{Body, Overview, Status};
     use crate::ui::setup::Setup;
-    use crate::ui::theme::{ColorChoice, Theme};
+    use crate::ui::theme::{Charset, Depth, Glyphs, Palette, Theme};
 
     fn root() -> Root {
-        Root::new(Setup::new(Theme::detect(ColorChoice::Auto, |_| None), ScreenId::Overview), Size::new(80, 24))
+        let theme = Theme::new(&Palette::default(), Depth::None, Glyphs::of(Charset::Ascii));
+        Root::new(Setup::new(theme, ScreenId::Overview), Size::new(80, 24))
     }
 
     fn answer(id: u64, phase: Phase, calls: u64) -> Answer {

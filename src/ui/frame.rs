@@ -21,6 +21,7 @@ use crate::session::view::{Phase, Status};
 /// Draws everything.
 pub fn draw(root: &Root, buffer: &mut Buffer) {
     let area = buffer.area;
+    buffer.set_style(area, root.theme.base());
     let mut paint = Paint::new(buffer, &root.theme);
     if area.width < SMALLEST.width || area.height < SMALLEST.height {
         too_small(&mut paint, area);

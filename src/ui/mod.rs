@@ -18,6 +18,7 @@ pub mod keys;
 pub mod layers;
 pub mod root;
 pub mod screens;
+pub mod settings;
 pub mod setup;
 pub mod term;
 pub mod text;
@@ -35,7 +36,6 @@ use ratatui::Terminal;
 
 pub use effect::Outcome;
 pub use screens::ScreenId;
-pub use theme::ColorChoice;
 
 use crate::session::handle::Handle;
 use crate::session::view::Answer;
@@ -43,29 +43,19 @@ use event_loop::{EventLoop, Message};
 use setup::Setup;
 use term::guard::{self, Guard};
 use term::{backend::FrameBackend, input::Input, signals, tty, watchdog::Watchdog};
-use theme::{Depth, Theme};
+use theme::Depth;
 
 /// Least time between two frames.
 const FRAME: Duration = Duration::from_millis(33);
-
-/// What the command line says about the screens.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
-pub struct Options {
-    /// Colours to use.
-    pub color: ColorChoice,
-    /// The screen to start on.
-    pub first: ScreenId,
-}
 
 /// Shows a session until the user leaves. Draws on the calling thread and blocks it.
 ///
 /// The answers are those that the session puts out. When this returns, the terminal is as it was and the handle has
 /// been dropped; a program that the session started has been told to end or let go where the [`Outcome`] says so,
 /// but not waited for.
-pub fn run(handle: Box<dyn Handle>, answers: Receiver<Answer>, options: Options) -> anyhow::Result<Outcome> {
-    let theme = Theme::detect(options.color, |name| std::env::var(name).ok());
+pub fn run(handle: Box<dyn Handle>, answers: Receiver<Answer>, setup: Setup) -> anyhow::Result<Outcome> {
     // crossterm reads NO_COLOR by itself, which must not overrule what the user asked for.
-    crossterm::style::force_color_output(theme.depth != Depth::None);
+    crossterm::style::force_color_output(setup.theme.depth != Depth::None);
     let screen = guard::screen()?;
     let keyboard = tty::keyboard().context("no terminal to read keys from")?;
     let handle = Arc::new(Mutex::new(handle));
@@ -79,8 +69,7 @@ pub fn run(handle: Box<dyn Handle>, answers: Receiver<Answer>, options: Options)
     signals::listen(sender.clone())?;
     let _input = Input::start(keyboard, sender)?;
     let terminal = Terminal::new(FrameBackend::new(screen)).context("cannot use the terminal")?;
-    let mut event_loop =
-        EventLoop::new(terminal, guard.host(), handle, messages, Setup::new(theme, options.first), FRAME)?;
+    let mut event_loop = EventLoop::new(terminal, guard.host(), handle, messages, setup, FRAME)?;
     // Before anything else that is declared above, so that a panic or an error is shown on a restored screen.
     let outcome = event_loop.run();
     drop(guard);

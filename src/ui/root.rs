@@ -75,10 +75,12 @@ pub const SMALLEST: Size = Size::new(30, 8);
 impl Root {
     /// Starts as it is set up.
     pub fn new(setup: Setup, size: Size) -> Self {
+        let mut screens = Screens::default();
+        screens.calls.chosen = setup.columns;
         Self {
             theme: setup.theme,
             keymap: setup.keymap,
-            screens: Screens::default(),
+            screens,
             current: setup.first,
             layers: Vec::new(),
             prefix: Vec::new(),

@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use super::keys::Keymap;
 use super::screens::ScreenId;
+use super::screens::calls::columns::Chosen;
 use super::theme::Theme;
 
 /// Time that a prefix waits before the box says what may follow it.
@@ -20,6 +21,8 @@ pub struct Setup {
     pub first: ScreenId,
     /// Time that a prefix waits before the box says what may follow it.
     pub continuations: Duration,
+    /// Columns of the calls.
+    pub columns: Chosen,
     /// Something to say at the start.
     pub notice: Option<String>,
 }
@@ -28,6 +31,13 @@ impl Setup {
     /// The defaults, in this theme and on this screen.
     #[must_use]
     pub fn new(theme: Theme, first: ScreenId) -> Self {
-        Self { theme, keymap: Keymap::default(), first, continuations: CONTINUATIONS, notice: None }
+        Self {
+            theme,
+            keymap: Keymap::default(),
+            first,
+            continuations: CONTINUATIONS,
+            columns: Chosen::default(),
+            notice: None,
+        }
     }
 }

@@ -46,9 +46,21 @@ impl Launch {
         let mut command = CommandBuilder::new(program);
         command.args(arguments);
         command.cwd(env!("CARGO_TARGET_TMPDIR"));
-        for name in ["NO_COLOR", "COLORTERM", "LC_ALL", "LC_CTYPE", "LD_PRELOAD", "RUST_BACKTRACE"] {
+        for name in [
+            "NO_COLOR",
+            "FORCE_COLOR",
+            "CLICOLOR",
+            "CLICOLOR_FORCE",
+            "COLORTERM",
+            "LC_ALL",
+            "LC_CTYPE",
+            "LD_PRELOAD",
+            "RUST_BACKTRACE",
+        ] {
             command.env_remove(name);
         }
+        // Nobody's own settings.
+        command.env("UMTUI_CONFIG", "/dev/null");
         command.env("TERM", "xterm-256color");
         command.env("LANG", "C.UTF-8");
         command.env("LD_LIBRARY_PATH", GUEST);

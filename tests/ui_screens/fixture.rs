@@ -14,7 +14,7 @@ use umtui::session::view::*;
 use umtui::ui::ScreenId;
 use umtui::ui::event_loop::{EventLoop, Host, Message};
 use umtui::ui::setup::Setup;
-use umtui::ui::theme::{Charset, Depth, Glyphs, Theme};
+use umtui::ui::theme::{Charset, Depth, Glyphs, Palette, Theme};
 
 /// What the fake was told, and what it is to answer.
 #[derive(Default)]
@@ -88,7 +88,7 @@ pub struct Stage<B: Backend> {
 }
 
 pub fn theme(depth: Depth, charset: Charset) -> Theme {
-    Theme { depth, glyphs: Glyphs::of(charset) }
+    Theme::new(&Palette::default(), depth, Glyphs::of(charset))
 }
 
 pub fn live() -> Status {

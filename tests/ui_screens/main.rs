@@ -8,3 +8,4 @@ mod keys;
 mod screens;
 mod story;
 mod styles;
+mod themes;

@@ -2,7 +2,7 @@
 
 use std::str::FromStr;
 
-/// What the user asked for, by `--color`.
+/// What the user asked for, by `--color` or in the config file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub enum ColorChoice {
     /// Find out from the environment.
@@ -35,28 +35,74 @@ impl FromStr for ColorChoice {
             "16" => Ok(Self::Fixed(Depth::Ansi16)),
             "256" => Ok(Self::Fixed(Depth::Ansi256)),
             "truecolor" | "24bit" => Ok(Self::Fixed(Depth::TrueColor)),
-            _ => Err(format!("'{text}' is not one of auto, none, 16, 256, truecolor")),
+            _ => Err(format!("'{text}' is not one of auto, never, 16, 256, truecolor")),
         }
     }
 }
 
 impl Depth {
-    /// The depth for this choice and these variables: the choice, then `NO_COLOR`, `COLORTERM` (which ssh does
-    /// not forward) and `TERM`.
-    pub fn detect(choice: ColorChoice, variable: impl Fn(&str) -> Option<String>) -> Self {
-        if let ColorChoice::Fixed(depth) = choice {
-            return depth;
+    /// Its name on the command line and in config files.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::None => "never",
+            Self::Ansi16 => "16",
+            Self::Ansi256 => "256",
+            Self::TrueColor => "truecolor",
         }
-        let term = variable("TERM").unwrap_or_default();
-        if variable("NO_COLOR").is_some_and(|value| !value.is_empty()) || has_no_colour(&term) {
-            return Self::None;
+    }
+
+    /// The depth, and what decided it: `--color`, the config file, `NO_COLOR`, `FORCE_COLOR`, `CLICOLOR_FORCE`,
+    /// `CLICOLOR`, a `TERM` without colours, `COLORTERM`, `TERM`; the first of these that says anything.
+    ///
+    /// A setting made for this program overrules `NO_COLOR`, as no-color.org has it. `COLORTERM` is not forwarded by
+    /// ssh, so `TERM` often has the last word.
+    pub fn detect(
+        flag: ColorChoice,
+        config: ColorChoice,
+        variable: impl Fn(&str) -> Option<String>,
+    ) -> (Self, &'static str) {
+        for (choice, name) in [(flag, "--color"), (config, "the config file")] {
+            if let ColorChoice::Fixed(depth) = choice {
+                return (depth, name);
+            }
         }
-        match variable("COLORTERM").as_deref() {
-            Some("truecolor" | "24bit") => Self::TrueColor,
-            _ if term.contains("direct") => Self::TrueColor,
-            _ if term.contains("256color") => Self::Ansi256,
-            _ => Self::Ansi16,
+        let set = |name: &str| variable(name).filter(|value| !value.is_empty());
+        let term = set("TERM").unwrap_or_default();
+        let colorterm = match set("COLORTERM").as_deref() {
+            Some("truecolor" | "24bit") => Some((Self::TrueColor, "COLORTERM")),
+            _ => None,
+        };
+        // What there is, for terminals that have colours.
+        let most = || colorterm.unwrap_or((by_term(&term), "TERM")).0;
+        if set("NO_COLOR").is_some() {
+            return (Self::None, "NO_COLOR");
         }
+        match set("FORCE_COLOR").as_deref() {
+            None => {}
+            Some("0" | "false") => return (Self::None, "FORCE_COLOR"),
+            Some("2") => return (Self::Ansi256, "FORCE_COLOR"),
+            Some("3") => return (Self::TrueColor, "FORCE_COLOR"),
+            Some(_) => return (most(), "FORCE_COLOR"),
+        }
+        if set("CLICOLOR_FORCE").is_some_and(|value| value != "0") {
+            return (most(), "CLICOLOR_FORCE");
+        }
+        if set("CLICOLOR").as_deref() == Some("0") {
+            return (Self::None, "CLICOLOR");
+        }
+        if has_no_colour(&term) {
+            return (Self::None, "TERM");
+        }
+        colorterm.unwrap_or((by_term(&term), "TERM"))
+    }
+}
+
+fn by_term(term: &str) -> Depth {
+    match term {
+        _ if term.contains("direct") => Depth::TrueColor,
+        _ if term.contains("256color") => Depth::Ansi256,
+        _ => Depth::Ansi16,
     }
 }
 
@@ -69,32 +115,54 @@ mod tests {
     use super::*;
 
     #[test]
-    fn flag_before_no_color_before_colorterm_before_term() {
+    fn the_first_that_says_anything_decides() {
         let auto = ColorChoice::Auto;
-        let fixed = ColorChoice::Fixed(Depth::Ansi256);
-        type Case = (ColorChoice, &'static [(&'static str, &'static str)], Depth);
-        let cases: [Case; 11] = [
-            (auto, &[("TERM", "xterm-256color")], Depth::Ansi256),
-            (auto, &[("TERM", "xterm")], Depth::Ansi16),
-            (auto, &[("TERM", "linux")], Depth::Ansi16),
-            (auto, &[("TERM", "dumb")], Depth::None),
-            (auto, &[], Depth::None),
-            (auto, &[("TERM", "vt220")], Depth::None),
-            (auto, &[("TERM", "xterm"), ("COLORTERM", "truecolor")], Depth::TrueColor),
-            (auto, &[("TERM", "dumb"), ("COLORTERM", "truecolor")], Depth::None),
-            (auto, &[("TERM", "xterm"), ("COLORTERM", "truecolor"), ("NO_COLOR", "1")], Depth::None),
-            (auto, &[("TERM", "xterm"), ("NO_COLOR", "")], Depth::Ansi16),
-            (fixed, &[("TERM", "dumb"), ("NO_COLOR", "1")], Depth::Ansi256),
+        let fixed = ColorChoice::Fixed;
+        let (none, few, many, all) = (Depth::None, Depth::Ansi16, Depth::Ansi256, Depth::TrueColor);
+        type Case = (ColorChoice, ColorChoice, &'static str, Depth, &'static str);
+        let cases: [Case; 27] = [
+            (auto, auto, "TERM=xterm-256color", many, "TERM"),
+            (auto, auto, "TERM=xterm", few, "TERM"),
+            (auto, auto, "TERM=linux", few, "TERM"),
+            (auto, auto, "TERM=xterm-direct", all, "TERM"),
+            (auto, auto, "TERM=dumb", none, "TERM"),
+            (auto, auto, "", none, "TERM"),
+            (auto, auto, "TERM=vt220", none, "TERM"),
+            (auto, auto, "TERM=xterm-m", none, "TERM"),
+            (auto, auto, "TERM=xterm COLORTERM=truecolor", all, "COLORTERM"),
+            (auto, auto, "TERM=xterm COLORTERM=yes", few, "TERM"),
+            (auto, auto, "TERM=dumb COLORTERM=truecolor", none, "TERM"),
+            (auto, auto, "TERM=xterm COLORTERM=truecolor NO_COLOR=1", none, "NO_COLOR"),
+            (auto, auto, "TERM=xterm NO_COLOR=", few, "TERM"),
+            (auto, auto, "TERM=xterm NO_COLOR=1 FORCE_COLOR=3", none, "NO_COLOR"),
+            (auto, auto, "TERM=xterm NO_COLOR=1 CLICOLOR_FORCE=1", none, "NO_COLOR"),
+            (auto, auto, "TERM=xterm FORCE_COLOR=0", none, "FORCE_COLOR"),
+            (auto, auto, "TERM=dumb FORCE_COLOR=1", few, "FORCE_COLOR"),
+            (auto, auto, "TERM=xterm FORCE_COLOR=2", many, "FORCE_COLOR"),
+            (auto, auto, "TERM=dumb FORCE_COLOR=3 CLICOLOR=0", all, "FORCE_COLOR"),
+            (auto, auto, "TERM=xterm-256color FORCE_COLOR=true", many, "FORCE_COLOR"),
+            (auto, auto, "TERM=dumb CLICOLOR_FORCE=1 CLICOLOR=0", few, "CLICOLOR_FORCE"),
+            (auto, auto, "TERM=dumb CLICOLOR_FORCE=0", none, "TERM"),
+            (auto, auto, "TERM=xterm CLICOLOR=0 COLORTERM=truecolor", none, "CLICOLOR"),
+            (auto, auto, "TERM=xterm CLICOLOR=1", few, "TERM"),
+            (auto, fixed(few), "TERM=dumb NO_COLOR=1", few, "the config file"),
+            (fixed(many), fixed(few), "TERM=dumb NO_COLOR=1", many, "--color"),
+            (fixed(none), auto, "TERM=xterm FORCE_COLOR=3", none, "--color"),
         ];
-        for (choice, variables, depth) in cases {
-            let variable = |name: &str| variables.iter().find(|(n, _)| *n == name).map(|(_, v)| (*v).to_owned());
-            assert_eq!(Depth::detect(choice, variable), depth, "{variables:?}");
+        for (flag, config, variables, depth, by) in cases {
+            let variable = |name: &str| {
+                let mut pairs = variables.split(' ').filter_map(|pair| pair.split_once('='));
+                pairs.find(|(n, _)| *n == name).map(|(_, value)| value.to_owned())
+            };
+            assert_eq!(Depth::detect(flag, config, variable), (depth, by), "{flag:?} {config:?} {variables}");
         }
     }
 
     #[test]
     fn choices_parse() {
-        assert_eq!("truecolor".parse(), Ok(ColorChoice::Fixed(Depth::TrueColor)));
+        for depth in [Depth::None, Depth::Ansi16, Depth::Ansi256, Depth::TrueColor] {
+            assert_eq!(depth.name().parse(), Ok(ColorChoice::Fixed(depth)));
+        }
         assert_eq!("auto".parse(), Ok(ColorChoice::Auto));
         assert!("red".parse::<ColorChoice>().is_err());
     }

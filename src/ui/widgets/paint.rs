@@ -88,6 +88,7 @@ impl<'a> Paint<'a> {
     pub fn clear(&mut self, area: Rect) {
         for position in area.intersection(self.buffer.area).positions() {
             self.buffer[position].reset();
+            self.buffer[position].set_style(self.theme.base());
         }
     }
 }

@@ -1,0 +1,90 @@
+//! All that can be set, beside keys and themes: one table from which reading, the example and `umtui config show` come.
+
+/// What a setting's value may be.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// One of these words.
+    OneOf(&'static [&'static str]),
+    /// Any word; who uses it says whether it means something.
+    Word,
+    /// `true` or `false`.
+    Flag,
+    /// A time such as `"300ms"`.
+    Time,
+    /// `"auto"`, or a list of these words.
+    Words(&'static [&'static str]),
+}
+
+/// One setting.
+#[derive(Clone, Copy, Debug)]
+pub struct Setting {
+    /// Its table and its name in it: `look.theme`.
+    pub name: &'static str,
+    /// What it may be.
+    pub kind: Kind,
+    /// What it is if nothing is said, as it stands in the file.
+    pub default: &'static str,
+    /// What it does, in lines.
+    pub doc: &'static [&'static str],
+}
+
+/// Every setting, by tables.
+pub static SETTINGS: &[Setting] = &[
+    Setting {
+        name: "look.theme",
+        kind: Kind::Word,
+        default: "\"terminal\"",
+        doc: &[
+            "terminal (the terminal's own colours), dark, light, high-contrast, mono (no colours),",
+            "or one of your own, see below.",
+        ],
+    },
+    Setting {
+        name: "look.color",
+        kind: Kind::OneOf(&["auto", "never", "16", "256", "truecolor"]),
+        default: "\"auto\"",
+        doc: &[
+            "How many colours the terminal has. auto: as NO_COLOR, FORCE_COLOR, CLICOLOR_FORCE, CLICOLOR,",
+            "COLORTERM and TERM say, in this order. --color overrules it.",
+        ],
+    },
+    Setting {
+        name: "look.glyphs",
+        kind: Kind::OneOf(&["auto", "unicode", "ascii"]),
+        default: "\"auto\"",
+        doc: &["Lines and bars. auto: as TERM and LC_ALL, LC_CTYPE or LANG say."],
+    },
+    Setting {
+        name: "start.screen",
+        kind: Kind::OneOf(&["overview", "calls", "events", "output"]),
+        default: "\"overview\"",
+        doc: &["The first screen. --screen overrules it."],
+    },
+    Setting {
+        name: "calls.columns",
+        kind: Kind::Words(&["total", "self", "share", "count", "failed", "min", "average", "p50", "p99", "max"]),
+        default: "\"auto\"",
+        doc: &[
+            "Columns beside the name, as far as they fit: auto, or a list such as [\"total\", \"count\", \"p99\"] of",
+            "total, self, share, count, failed, min, average, p50, p99, max.",
+        ],
+    },
+    Setting {
+        name: "input.prefix-delay",
+        kind: Kind::Time,
+        default: "\"300ms\"",
+        doc: &["Time after the first of two keys, as in g g, until a box shows what may follow."],
+    },
+];
+
+/// The table that a setting is in, and its name there.
+#[must_use]
+pub fn parts(setting: &Setting) -> (&'static str, &'static str) {
+    setting.name.split_once('.').unwrap_or(("", setting.name))
+}
+
+/// Names of the tables that settings are in.
+pub fn tables() -> impl Iterator<Item = &'static str> {
+    let mut last = "";
+    SETTINGS.iter().map(|setting| parts(setting).0).filter(move |table| std::mem::replace(&mut last, table) != *table)
+}
