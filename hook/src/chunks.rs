@@ -9,7 +9,7 @@ use umtui_wire::record::{Head, KIND_CLOCK, KIND_THREAD, SLOT_BYTES, Slot};
 
 use crate::file::OpenFile;
 use crate::thread::Thread;
-use crate::{clock, definitions, evidence, file, nvtx, space, sys, written};
+use crate::{clock, copier, definitions, evidence, file, nvtx, space, sys, written};
 
 /// Bytes of a chunk that are reserved on disk at first, where the rest can follow.
 pub const FIRST_BYTES: u64 = 8192;
@@ -183,11 +183,14 @@ fn next(thread: &mut Thread) -> bool {
     let next = unsafe {
         let outermost = &raw const (*thread.desk).calls[0];
         let first = if (*outermost).head == 0 { u64::MAX } else { (*outermost).start };
-        move_on(image, thread.id, first)
+        let spare = if (*image).magic == chunk::MAGIC { copier::spare() } else { None };
+        match spare {
+            Some(spare) => change_window(thread, spare, first),
+            None => move_on(image, thread.id, first).inspect(|_| file::nudge(clock::triple())),
+        }
     };
     match next {
         Ok(true) => {
-            file::nudge(clock::triple());
             file::chunk_costs(clock::now().wrapping_sub(begun), WINDOW_CALLS);
             introduce(thread)
         }
@@ -197,6 +200,95 @@ fn next(thread: &mut Thread) -> bool {
             false
         }
     }
+}
+
+/// Begins the next chunk in another window, and leaves the full one to the copier. `Ok(false)`: there is no place for it.
+///
+/// # Safety
+/// `spare` is nobody's image, its window reserved whole; the thread's own has begun.
+unsafe fn change_window(thread: &mut Thread, spare: *mut ChunkHeader, first_ticks: u64) -> Result<bool, i32> {
+    let full = thread.chunk;
+    // SAFETY: as the caller says; a header is plain data.
+    let placed = unsafe {
+        let mut next = core::mem::MaybeUninit::<ChunkHeader>::zeroed().assume_init();
+        next.kind = chunk::KIND_EVENTS;
+        next.window = (*spare).window;
+        start(&mut next, thread.id);
+        next.first_ticks = next.first_ticks.min(first_ticks);
+        let placed = OpenFile::again().and_then(|file| space::place(&file, &mut next));
+        if placed == Ok(true) {
+            put_header(spare, next);
+        }
+        placed
+    };
+    if placed != Ok(true) {
+        copier::give_back(spare);
+        return placed;
+    }
+    thread.chunk = spare;
+    thread.limit = WINDOW_BYTES;
+    copier::hand_over(full);
+    Ok(true)
+}
+
+/// Writes an image's header, the magic last: with it the chunk is there.
+///
+/// # Safety
+/// `image` is the caller's own.
+unsafe fn put_header(image: *mut ChunkHeader, mut header: ChunkHeader) {
+    // SAFETY: as the caller says.
+    unsafe {
+        AtomicU32::from_ptr(&raw mut (*image).magic).store(0, Ordering::Release);
+        core::sync::atomic::fence(Ordering::Release);
+        let magic = core::mem::replace(&mut header.magic, 0);
+        image.write(header);
+        AtomicU32::from_ptr(&raw mut (*image).magic).store(magic, Ordering::Release);
+    }
+}
+
+/// Writes a full image's chunk to its place, where it is sealed; the image is free then.
+///
+/// # Errors
+/// The errno of what failed: the image stays the chunk.
+///
+/// # Safety
+/// `image` has begun, and is the caller's own.
+pub unsafe fn copy(image: *mut ChunkHeader) -> Result<(), i32> {
+    let file = OpenFile::again()?;
+    // SAFETY: as the caller says.
+    unsafe {
+        seal_at_place(&file, image)?;
+        AtomicU32::from_ptr(&raw mut (*image).magic).store(0, Ordering::Release);
+    }
+    Ok(())
+}
+
+/// # Safety
+/// As [`copy`].
+unsafe fn seal_at_place(file: &OpenFile, image: *mut ChunkHeader) -> Result<(), i32> {
+    // SAFETY: as the caller says; a header is plain data.
+    unsafe {
+        let slots = committed_slots(image);
+        let mut sealed = image.read();
+        close(&mut sealed, slots);
+        file.write(slots, sealed.offset.saturating_add(chunk::HEADER_BYTES as u64))?;
+        file.write(space::header_bytes(&sealed), sealed.offset)
+    }
+}
+
+/// A window that is nobody's yet, reserved whole and touched, so that writing to it takes no page fault.
+pub fn spare_window() -> Option<*mut ChunkHeader> {
+    let image = window(0)?;
+    // SAFETY: a fresh window of zeros that only we know; where its image lies was written there.
+    unsafe {
+        if !reserve_window(image) {
+            return None;
+        }
+        let window = (*image).window;
+        core::ptr::write_bytes(image.cast::<u8>(), 0, WINDOW_BYTES as usize);
+        (*image).window = window;
+    }
+    Some(image)
 }
 
 /// Copies the image to its place and begins the next chunk in it. In this order, so that a process that is killed in
@@ -221,11 +313,7 @@ unsafe fn move_on(image: *mut ChunkHeader, thread: u32, first_ticks: u64) -> Res
         let begun = (*image).magic == chunk::MAGIC;
         let placed = space::place(&file, &mut next)?;
         if begun && placed {
-            let slots = committed_slots(image);
-            let mut sealed = image.read();
-            close(&mut sealed, slots);
-            file.write(slots, sealed.offset.saturating_add(chunk::HEADER_BYTES as u64))?;
-            file.write(space::header_bytes(&sealed), sealed.offset)?;
+            seal_at_place(&file, image)?;
         } else if begun {
             // No place but its own: what it holds makes room.
             file::discarded(u64::from((*image).events()));
@@ -235,12 +323,7 @@ unsafe fn move_on(image: *mut ChunkHeader, thread: u32, first_ticks: u64) -> Res
             file::full();
             return Ok(false);
         }
-        AtomicU32::from_ptr(&raw mut (*image).magic).store(0, Ordering::Release);
-        core::sync::atomic::fence(Ordering::Release);
-        // The words after the magic first: with it the chunk is there.
-        let magic = core::mem::replace(&mut next.magic, 0);
-        image.write(next);
-        AtomicU32::from_ptr(&raw mut (*image).magic).store(magic, Ordering::Release);
+        put_header(image, next);
     }
     Ok(true)
 }

@@ -4,8 +4,8 @@ use core::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
 use crate::arch::{self, Trampoline};
 use crate::{
-    capture, chunks, clock, config, cupti, definitions, desks, ending, evidence, file, follow, kept, kernels, loader,
-    modules, nvtx, sites, slots, symbols, sys, thread,
+    capture, chunks, clock, config, copier, cupti, definitions, desks, ending, evidence, file, follow, kept, kernels,
+    loader, modules, nvtx, sites, slots, symbols, sys, thread,
 };
 
 /// A page that the kernel wipes in a child after fork or clone, so one load tells a child from its parent.
@@ -92,6 +92,7 @@ fn begin() -> bool {
         definitions::after_fork();
         modules::after_fork();
         chunks::forget();
+        copier::forget();
         desks::forget();
         slots::after_fork();
         file::forget();

@@ -34,6 +34,11 @@ pub fn begin(max_bytes: u64, made: u64) {
     MAX_BYTES.store(if max_bytes == 0 { u64::MAX } else { max_bytes }, Ordering::Relaxed);
 }
 
+/// Whether the cap leaves so much room that a few windows more, and chunks that are not sealed yet, do not matter.
+pub fn is_roomy() -> bool {
+    MAX_BYTES.load(Ordering::Relaxed) >= 1024 * CHUNK_UNIT
+}
+
 /// Whether there is a chunk.
 pub fn is_begun() -> bool {
     SEQUENCE.load(Ordering::Relaxed) > 0

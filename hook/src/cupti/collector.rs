@@ -3,13 +3,12 @@
 //! It takes no signals and calls nothing of the program's. Others only ever wait for it with a limit.
 
 use core::ffi::c_void;
-use core::mem::MaybeUninit;
 use core::sync::atomic::{AtomicU32, AtomicUsize, Ordering};
 
 use super::library::Functions;
 use super::writer::Writer;
 use crate::thread::{Thread, WITH_CUPTI};
-use crate::{arch, capture, enter, file, loader, process, sys};
+use crate::{arch, capture, enter, file, process, spawn, sys};
 
 /// Between two flushes, ns. (CUPTI's own flush period hands over full buffers only.)
 const PERIOD_NS: u64 = 250_000_000;
@@ -87,69 +86,17 @@ static FUNCTIONS: AtomicUsize = AtomicUsize::new(0);
 /// The first pause that it has to know of: it may come before the thread has got a processor.
 static FIRST_MOMENT: AtomicU32 = AtomicU32::new(0);
 
-type Run = unsafe extern "C" fn(*mut c_void) -> *mut c_void;
-/// `pthread_attr_t` is shorter on all machines.
-type Attributes = MaybeUninit<[u64; 16]>;
-
-/// The C library's functions that are used. Before glibc 2.34 they are in a library that the driver needs, but not we.
-struct Threads {
-    create: unsafe extern "C" fn(*mut usize, *const Attributes, Run, *mut c_void) -> i32,
-    begin: unsafe extern "C" fn(*mut Attributes) -> i32,
-    set_stack: unsafe extern "C" fn(*mut Attributes, usize) -> i32,
-    set_detached: unsafe extern "C" fn(*mut Attributes, i32) -> i32,
-    end: unsafe extern "C" fn(*mut Attributes) -> i32,
-}
-
-impl Threads {
-    fn find() -> Option<Self> {
-        let find = |name| Some(loader::own(name)).filter(|address| !address.is_null());
-        // SAFETY: the functions of these names have these signatures.
-        unsafe {
-            Some(Self {
-                create: core::mem::transmute::<*mut c_void, unsafe extern "C" fn(_, _, _, _) -> i32>(find(
-                    c"pthread_create",
-                )?),
-                begin: core::mem::transmute::<*mut c_void, unsafe extern "C" fn(_) -> i32>(find(c"pthread_attr_init")?),
-                set_stack: core::mem::transmute::<*mut c_void, unsafe extern "C" fn(_, _) -> i32>(find(
-                    c"pthread_attr_setstacksize",
-                )?),
-                set_detached: core::mem::transmute::<*mut c_void, unsafe extern "C" fn(_, _) -> i32>(find(
-                    c"pthread_attr_setdetachstate",
-                )?),
-                end: core::mem::transmute::<*mut c_void, unsafe extern "C" fn(_) -> i32>(find(
-                    c"pthread_attr_destroy",
-                )?),
-            })
-        }
-    }
-}
-
 /// Starts the thread; `functions` stay for good. False if there can be none.
 pub fn start(functions: &'static Functions) -> bool {
-    let Some(threads) = Threads::find() else { return false };
     FIRST_MOMENT.store(capture::next_moment(), Ordering::Release);
     FUNCTIONS.store(&raw const *functions as usize, Ordering::Release);
-    let (mut thread, mut attributes) = (0, Attributes::uninit());
-    // It inherits the mask.
-    let _held = sys::SignalsHeld::hold_all();
     // At once, so that whoever asks it for something waits until it has begun.
     RUNS.store(1, Ordering::Release);
-    // SAFETY: the C library's functions by their signatures; what they fill is ours.
-    let failed = unsafe {
-        if (threads.begin)(&mut attributes) != 0 {
-            RUNS.store(0, Ordering::Release);
-            return false;
-        }
-        (threads.set_stack)(&mut attributes, STACK_BYTES);
-        (threads.set_detached)(&mut attributes, libc::PTHREAD_CREATE_DETACHED);
-        let failed = (threads.create)(&mut thread, &attributes, run, core::ptr::null_mut());
-        (threads.end)(&mut attributes);
-        failed
-    };
-    if failed != 0 {
+    let started = spawn::detached(run, STACK_BYTES);
+    if !started {
         RUNS.store(0, Ordering::Release);
     }
-    failed == 0
+    started
 }
 
 unsafe extern "C" fn run(_: *mut c_void) -> *mut c_void {

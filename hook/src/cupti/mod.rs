@@ -28,7 +28,7 @@ use umtui_wire::activity::{
 
 use crate::config::Gpu;
 use crate::thread::WITH_CUPTI;
-use crate::{arch, capture, config, definitions, devices, evidence, loader, sites, sys};
+use crate::{arch, capture, config, copier, definitions, devices, evidence, loader, sites, sys};
 use library::{CounterConfig, Functions};
 
 pub use others::instead_of;
@@ -156,6 +156,7 @@ pub fn begin() {
 }
 
 extern "C" fn open() {
+    copier::start();
     let wanted = config::gpu();
     let devices = devices::describe();
     let mut versions = Versions { driver: devices::driver_version(), library: 0 };

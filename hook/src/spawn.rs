@@ -1,0 +1,64 @@
+//! Threads of ours in somebody else's program: detached, and deaf to signals.
+
+use core::ffi::c_void;
+use core::mem::MaybeUninit;
+
+use crate::{loader, sys};
+
+/// What a thread runs.
+pub type Run = unsafe extern "C" fn(*mut c_void) -> *mut c_void;
+/// `pthread_attr_t` is shorter on all machines.
+type Attributes = MaybeUninit<[u64; 16]>;
+
+/// The C library's functions that are used. Before glibc 2.34 they are in a library that the driver needs, but not we.
+struct Threads {
+    create: unsafe extern "C" fn(*mut usize, *const Attributes, Run, *mut c_void) -> i32,
+    begin: unsafe extern "C" fn(*mut Attributes) -> i32,
+    set_stack: unsafe extern "C" fn(*mut Attributes, usize) -> i32,
+    set_detached: unsafe extern "C" fn(*mut Attributes, i32) -> i32,
+    end: unsafe extern "C" fn(*mut Attributes) -> i32,
+}
+
+impl Threads {
+    fn find() -> Option<Self> {
+        let find = |name| Some(loader::own(name)).filter(|address| !address.is_null());
+        // SAFETY: the functions of these names have these signatures.
+        unsafe {
+            Some(Self {
+                create: core::mem::transmute::<*mut c_void, unsafe extern "C" fn(_, _, _, _) -> i32>(find(
+                    c"pthread_create",
+                )?),
+                begin: core::mem::transmute::<*mut c_void, unsafe extern "C" fn(_) -> i32>(find(c"pthread_attr_init")?),
+                set_stack: core::mem::transmute::<*mut c_void, unsafe extern "C" fn(_, _) -> i32>(find(
+                    c"pthread_attr_setstacksize",
+                )?),
+                set_detached: core::mem::transmute::<*mut c_void, unsafe extern "C" fn(_, _) -> i32>(find(
+                    c"pthread_attr_setdetachstate",
+                )?),
+                end: core::mem::transmute::<*mut c_void, unsafe extern "C" fn(_) -> i32>(find(
+                    c"pthread_attr_destroy",
+                )?),
+            })
+        }
+    }
+}
+
+/// Starts a thread with so many bytes of stack; false if there can be none. Not from a handler that may have interrupted
+/// the allocator.
+pub fn detached(run: Run, stack_bytes: usize) -> bool {
+    let Some(threads) = Threads::find() else { return false };
+    let (mut thread, mut attributes) = (0, Attributes::uninit());
+    // It inherits the mask.
+    let _held = sys::SignalsHeld::hold_all();
+    // SAFETY: the C library's functions by their signatures; what they fill is ours.
+    unsafe {
+        if (threads.begin)(&mut attributes) != 0 {
+            return false;
+        }
+        (threads.set_stack)(&mut attributes, stack_bytes);
+        (threads.set_detached)(&mut attributes, libc::PTHREAD_CREATE_DETACHED);
+        let failed = (threads.create)(&mut thread, &attributes, run, core::ptr::null_mut());
+        (threads.end)(&mut attributes);
+        failed == 0
+    }
+}
