@@ -28,6 +28,21 @@ fn a_handlers_first_call_may_interrupt_the_allocator_and_the_loader() {
 }
 
 #[test]
+fn a_first_call_does_not_wait_for_somebody_who_is_inside_the_loader() {
+    let Some(programs) = programs() else { return };
+    for when in ["callback", "fork", "constructor", "close"] {
+        for from in ["own", "needed", "bare"] {
+            let folder = tempfile::tempdir().unwrap();
+            let command = faked(programs, "held", &[when, from]);
+            let (status, stdout, stderr) = outcome(&run(hooked(folder.path(), &command)));
+            assert_eq!((status, stdout.as_str()), (0, "made\n"), "{when} {from}: {stderr}");
+            let report = report(&[folder.path()]);
+            assert_eq!((calls(&report, "cuDriverGetVersion"), lost(&report)), (1, 0), "{when} {from}");
+        }
+    }
+}
+
+#[test]
 fn threads_may_make_the_first_calls_together() {
     let Some(programs) = programs() else { return };
     let folder = tempfile::tempdir().unwrap();

@@ -258,6 +258,18 @@ fn names_that_only_look_like_cudas_are_left_alone() {
 }
 
 #[test]
+fn a_caller_that_names_no_library_gets_what_was_opened_for_all() {
+    for opened in [
+        ["libcudart.so.13", "+libcudart.so.12"],
+        ["libcudart.so.12", "+libcudart.so.13"],
+        ["+libcudart.so.12", "+libcudart.so.13"],
+    ] {
+        let Some(run) = transparent("for_all", &opened) else { return };
+        run.called(&[("cudaRuntimeGetVersion", 3)]);
+    }
+}
+
+#[test]
 fn two_majors_in_one_process_keep_their_own_signatures() {
     for mode in ["global", "local"] {
         let Some(run) = transparent("two_majors", &[mode]) else { return };

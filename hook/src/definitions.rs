@@ -14,8 +14,8 @@ use umtui_wire::record::{Head, KIND_API, KIND_DEVICE, KIND_KERNEL, KIND_MODULE, 
 use umtui_wire::table::{FUNCTIONS, Layer};
 
 use crate::elf::BuildId;
-use crate::sys::TryLock;
-use crate::{chunks, clock, sys, text};
+use crate::lock::TryLock;
+use crate::{chunks, clock, memory, sys, text};
 
 /// Longest string that is kept; kernel names of templates reach several thousand bytes.
 const LONGEST: usize = 64 * 1024;
@@ -208,7 +208,7 @@ pub unsafe fn c_string(text: *const core::ffi::c_char) -> u32 {
 #[cold]
 pub fn string_at(address: u64) -> u32 {
     let mut buffer = [0u8; 256];
-    let read = sys::peek(address, &mut buffer);
+    let read = memory::peek(address, &mut buffer);
     match buffer.get(..read).and_then(|bytes| bytes.split(|&byte| byte == 0).next()) {
         Some(text) if text.len() < read => string(text),
         _ => NO_STRING,

@@ -9,7 +9,7 @@ use umtui_wire::chunk::{ChunkHeader, DESK_BYTES, DESK_CALLS, DESKS_AT, Desk, KIN
 use umtui_wire::header::CHUNK_UNIT;
 use umtui_wire::record::{FLAG_NO_ARGUMENTS, pack_site};
 
-use crate::sys::TryLock;
+use crate::lock::TryLock;
 use crate::thread::Thread;
 use crate::{chunks, slots};
 

@@ -4,7 +4,7 @@
 use core::ffi::CStr;
 use umtui_wire::definition::BUILD_ID_MAX;
 
-use crate::loader::Object;
+use crate::objects::Object;
 use crate::{arch, config, sys, text};
 
 const PT_LOAD: u32 = 1;
@@ -106,7 +106,9 @@ pub fn needs_cuda(path: &CStr, caller: usize) -> bool {
     };
     config::library_path().as_bytes().split(|&byte| byte == b':' || byte == b';').for_each(&mut look);
     if let Some(object) = Object::at(caller) {
-        let path = object.path();
+        let mut path = text::Path::<4096>::new();
+        object.push_path(&mut path);
+        let path = path.as_bytes();
         let folder = path.len().saturating_sub(text::file_name(path).len().saturating_add(1));
         look(path.get(..folder).unwrap_or_default());
     }

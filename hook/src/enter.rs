@@ -7,7 +7,8 @@ use umtui_wire::chunk::OpenCall;
 use umtui_wire::table::{self, FUNCTIONS, Layer};
 
 use crate::arch::{Frame, Verdict};
-use crate::loader::{self, Object};
+use crate::loader;
+use crate::objects::Object;
 use crate::slots::{EXPORTED, SLOTS, Slot};
 use crate::thread::{BUSY, Thread, WITH_CUPTI};
 use crate::{
@@ -270,27 +271,32 @@ fn is_primary(real: usize) -> bool {
 
 /// Whether code belongs to CUPTI, the driver, or what they bring along.
 fn is_of_cupti(address: usize) -> bool {
-    const BEGINNINGS: [&[u8]; 3] = [b"libcupti", b"libcuda.so", b"libnv"];
-    Object::at(address).is_none_or(|object| BEGINNINGS.iter().any(|beginning| object.name().starts_with(beginning)))
+    const BEGINNINGS: [&[u8]; 2] = [b"libcuda.so", b"libnv"];
+    Object::at(address).is_none_or(|object| {
+        object.is_cuda_tool() || BEGINNINGS.iter().any(|beginning| object.name().starts_with(beginning))
+    })
 }
 
 /// Whether an address lies in another tool's library that is preloaded like us.
+#[cold]
+#[inline(never)]
 fn is_of_tool(address: usize) -> bool {
     Object::at(address).is_some_and(|object| {
-        !object.name().starts_with(b"libcuda") && config::is_preloaded(text::file_name(object.path()))
+        let mut path = text::Path::<512>::new();
+        object.push_path(&mut path);
+        !object.name().starts_with(b"libcuda") && config::is_preloaded(text::file_name(path.as_bytes()))
     })
 }
 
 /// The real function that a caller would find under a name without us: in another tool that is preloaded after us,
-/// in the library that the caller's object names, or in the global scope after us.
+/// in the library that the caller's object names, or in what the program came with after us.
 pub fn in_scope(name: &CStr, caller: usize) -> Option<usize> {
-    let tool = symbols::of_tool(name.to_bytes());
+    let name = name.to_bytes();
     let named = || {
-        let prefix: &[u8] = if text::is_runtime(name.to_bytes()) { b"libcudart" } else { b"libcuda.so" };
-        symbols::of_library(Object::at(caller)?.needs(prefix)?.to_bytes(), name.to_bytes())
+        let prefix: &[u8] = if text::is_runtime(name) { b"libcudart" } else { b"libcuda.so" };
+        symbols::of_named(&Object::at(caller)?.needs(prefix)?, name)
     };
-    let next = || Some(loader::symbol(libc::RTLD_NEXT, name) as usize).filter(|&next| next != 0);
-    tool.or_else(named).or_else(next)
+    symbols::of_tool(name).or_else(named).or_else(|| symbols::after_us(name))
 }
 
 /// The real function behind an exported name, for a caller: the one in its scope, else from whichever library is
@@ -304,7 +310,7 @@ fn provider(name: &CStr, caller: usize) -> Option<usize> {
         };
         sonames.iter().find_map(|soname| symbols::of_library(soname, name.to_bytes()))
     };
-    in_scope(name, caller).or_else(anywhere)
+    in_scope(name, caller).or_else(anywhere).or_else(|| symbols::of_another(name.to_bytes()))
 }
 
 /// The api id of a name whose real function is at an address: its signature may depend on the libcudart that
@@ -324,7 +330,7 @@ pub fn api_of(name: &[u8], real: usize, caller: usize) -> Option<u16> {
             // A libcudart of unknown version: the newest signature would read registers that the call may not
             // use; reading is harmless, and forwarding does not depend on it.
             let named =
-                || Object::at(caller).and_then(|object| loader::runtime_major(object.needs(b"libcudart")?.to_bytes()));
+                || Object::at(caller).and_then(|object| loader::runtime_major(object.needs(b"libcudart")?.head()));
             let major = object.and_then(|object| object.runtime_major()).or_else(named).unwrap_or(u8::MAX);
             table::find(name, major).and_then(|index| u16::try_from(index).ok())
         }

@@ -9,7 +9,7 @@ use umtui_wire::activity::{EVIDENCE_RANGES, KIND_EVIDENCE, WHY_FORKED, WHY_RECOR
 use umtui_wire::definition::NO_STRING;
 use umtui_wire::record::Head;
 
-use crate::sys::TryLock;
+use crate::lock::TryLock;
 use crate::thread::Thread;
 use crate::{arch, chunks, clock, definitions, process, record, text};
 

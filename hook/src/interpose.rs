@@ -7,8 +7,9 @@
 use core::ffi::{CStr, c_char, c_int, c_void};
 
 use crate::enter;
-use crate::loader::{self, Object};
-use crate::{arch, cupti, elf, sites, slots, sys, text};
+use crate::loader;
+use crate::objects::Object;
+use crate::{arch, cupti, elf, sites, slots, symbols, sys, text};
 
 /// What the caller gets instead of the real answer.
 #[repr(C)]
@@ -151,12 +152,16 @@ pub unsafe extern "C" fn before_dlopen(path: *const c_char, flags: c_int, caller
     let _errno = sys::Errno::save();
     loader::prepare();
     sites::objects_changed();
-    if flags & libc::RTLD_DEEPBIND == 0 || path.is_null() {
+    if flags & (libc::RTLD_DEEPBIND | libc::RTLD_GLOBAL) == 0 || path.is_null() {
         return flags;
     }
-    // With RTLD_DEEPBIND the object would find the driver before us.
     // SAFETY: dlopen's argument is a C string.
-    if elf::needs_cuda(unsafe { CStr::from_ptr(path) }, caller) { flags & !libc::RTLD_DEEPBIND } else { flags }
+    let path = unsafe { CStr::from_ptr(path) };
+    if flags & libc::RTLD_GLOBAL != 0 {
+        symbols::opened_for_all(path.to_bytes());
+    }
+    // With RTLD_DEEPBIND the object would find the driver before us.
+    if flags & libc::RTLD_DEEPBIND != 0 && elf::needs_cuda(path, caller) { flags & !libc::RTLD_DEEPBIND } else { flags }
 }
 
 /// Before the real `dlclose`.

@@ -5,8 +5,8 @@ use core::cell::UnsafeCell;
 use core::ffi::{CStr, c_char};
 use core::sync::atomic::{AtomicBool, Ordering};
 
-use crate::loader::Object;
-use crate::{rank, text};
+use crate::objects::Object;
+use crate::{arch, rank, text};
 
 /// A list of C strings that ends with null; itself null where there is none.
 pub type List = *const *const c_char;
@@ -64,23 +64,27 @@ pub fn prepare() {
     }
 }
 
-/// The file name of our library.
-fn own_name(object: Option<&Object>) -> &[u8] {
-    object.map_or(&b""[..], |object| text::file_name(object.path()))
+/// The path of our library.
+fn own_path() -> text::Path<1024> {
+    let mut path = text::Path::new();
+    if let Some(own) = Object::at(arch::nothing()) {
+        own.push_path(&mut path);
+    }
+    path
 }
 
 /// Whether a path leads to our library.
 pub fn is_ours(path: &[u8]) -> bool {
-    let object = Object::at(prepare as *const () as usize);
-    let own = own_name(object.as_ref());
+    let own = own_path();
+    let own = text::file_name(own.as_bytes());
     !own.is_empty() && text::file_name(path) == own
 }
 
 impl Kept {
     /// `None` if it is too much.
     fn keep(&mut self, list: List) -> Option<()> {
-        let object = Object::at(prepare as *const () as usize);
-        let own = own_name(object.as_ref());
+        let own = own_path();
+        let own = text::file_name(own.as_bytes());
         let is_ours = |entry: &&[u8]| !own.is_empty() && text::file_name(entry) == own;
         // SAFETY: the process's environment.
         for variable in unsafe { strings(list) } {

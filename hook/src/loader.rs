@@ -6,19 +6,18 @@
 use core::ffi::{CStr, c_char, c_int, c_void};
 use core::sync::atomic::{AtomicUsize, Ordering};
 
-use crate::{arch, symbols};
+use crate::objects::Object;
+use crate::symbols;
 
 type Dlsym = unsafe extern "C" fn(*mut c_void, *const c_char) -> *mut c_void;
 type Dlvsym = unsafe extern "C" fn(*mut c_void, *const c_char, *const c_char) -> *mut c_void;
 type Dlopen = unsafe extern "C" fn(*const c_char, c_int) -> *mut c_void;
 type Dlclose = unsafe extern "C" fn(*mut c_void) -> c_int;
-type Dladdr1 = unsafe extern "C" fn(*const c_void, *mut libc::Dl_info, *mut *mut c_void, c_int) -> c_int;
 
 static DLSYM: AtomicUsize = AtomicUsize::new(0);
 static DLVSYM: AtomicUsize = AtomicUsize::new(0);
 static DLOPEN: AtomicUsize = AtomicUsize::new(0);
 static DLCLOSE: AtomicUsize = AtomicUsize::new(0);
-static DLADDR1: AtomicUsize = AtomicUsize::new(0);
 
 /// Where the tail-jumps of [`crate::interpose`] lead: to the real function, or to that of another tool which is preloaded
 /// after us and takes the same name.
@@ -29,19 +28,17 @@ pub static NEXT_DLVSYM: AtomicUsize = AtomicUsize::new(0);
 pub static NEXT_DLOPEN: AtomicUsize = AtomicUsize::new(0);
 /// As [`NEXT_DLSYM`].
 pub static NEXT_DLCLOSE: AtomicUsize = AtomicUsize::new(0);
-static NEXT_DLADDR1: AtomicUsize = AtomicUsize::new(0);
 
 /// Where glibc has these functions: since 2.34, and before.
 const LIBRARIES: [&[u8]; 2] = [b"libc.so.6", b"libdl.so.2"];
 
 /// Finds the real functions, once.
 pub fn prepare() {
-    let functions: [(&AtomicUsize, &AtomicUsize, &CStr); 5] = [
+    let functions: [(&AtomicUsize, &AtomicUsize, &CStr); 4] = [
         (&DLSYM, &NEXT_DLSYM, c"dlsym"),
         (&DLVSYM, &NEXT_DLVSYM, c"dlvsym"),
         (&DLOPEN, &NEXT_DLOPEN, c"dlopen"),
         (&DLCLOSE, &NEXT_DLCLOSE, c"dlclose"),
-        (&DLADDR1, &NEXT_DLADDR1, c"dladdr1"),
     ];
     for (place, next, name) in functions {
         if next.load(Ordering::Relaxed) == 0 {
@@ -160,134 +157,12 @@ impl Drop for Loaded {
     }
 }
 
-/// The loaded object that an address lies in.
-#[derive(Clone, Copy)]
-pub struct Object {
-    /// Where it begins.
-    pub base: usize,
-    map: *const LinkMap,
-    path: *const c_char,
-}
-
-/// The public head of glibc's `struct link_map` (link.h).
-#[repr(C)]
-struct LinkMap {
-    address: usize,
-    name: *const c_char,
-    dynamic: *const Dynamic,
-    next: *const LinkMap,
-    previous: *const LinkMap,
-}
-
-/// `ElfW(Dyn)`.
-#[repr(C)]
-struct Dynamic {
-    tag: i64,
-    value: usize,
-}
-
-const DT_NULL: i64 = 0;
-const DT_NEEDED: i64 = 1;
-const DT_STRTAB: i64 = 5;
-const DT_SONAME: i64 = 14;
-const RTLD_DL_LINKMAP: c_int = 2;
-
 impl Object {
-    /// The object at an address, if the loader knows one.
-    pub fn at(address: usize) -> Option<Self> {
-        let real = DLADDR1.load(Ordering::Acquire);
-        if real == 0 {
-            return None;
-        }
-        let mut info = core::mem::MaybeUninit::<libc::Dl_info>::zeroed();
-        let mut map: *mut c_void = core::ptr::null_mut();
-        // SAFETY: the address is dladdr1's; both places are ours.
-        let found = unsafe {
-            core::mem::transmute::<usize, Dladdr1>(real)(
-                address as *const c_void,
-                info.as_mut_ptr(),
-                &mut map,
-                RTLD_DL_LINKMAP,
-            )
-        };
-        if found == 0 || map.is_null() {
-            return None;
-        }
-        // SAFETY: it was zeroed, and filled since the call succeeded.
-        let info = unsafe { info.assume_init() };
-        Some(Self { base: info.dli_fbase as usize, map: map.cast(), path: info.dli_fname })
-    }
-
-    /// Its path as the loader knows it.
-    pub fn path(&self) -> &[u8] {
-        if self.path.is_null() {
-            return b"";
-        }
-        // SAFETY: the loader's own string, alive while the object is loaded, and we were called from it.
-        unsafe { CStr::from_ptr(self.path) }.to_bytes()
-    }
-
     /// Whether it is a library of CUDA's own tools, whose calls are not the program's.
     pub fn is_cuda_tool(&self) -> bool {
         const TOOLS: [&[u8]; 6] =
             [b"libcupti", b"libnvperf_", b"libsanitizer-", b"libToolsInjection", b"libcuinj", b"libpcsampling"];
-        let name = crate::text::file_name(self.path());
-        TOOLS.iter().any(|tool| name.starts_with(tool))
-    }
-
-    /// Whether it comes before us in the loader's list, as the program and libraries preloaded before us do.
-    pub fn comes_before_us(&self) -> bool {
-        let own = arch::dlsym as *const () as usize;
-        let Some(own) = Self::at(own) else { return false };
-        let mut map = own.map;
-        // Those before us were there before us and are not unloaded.
-        loop {
-            // SAFETY: a link map of the loader, or of one before it.
-            map = unsafe { (*map).previous };
-            if map.is_null() || map == self.map {
-                return !map.is_null();
-            }
-        }
-    }
-
-    fn entries(&self) -> impl Iterator<Item = (i64, usize)> + use<> {
-        // SAFETY: a link map of the loader; its dynamic section ends with DT_NULL.
-        let mut entry = unsafe { (*self.map).dynamic };
-        core::iter::from_fn(move || {
-            if entry.is_null() {
-                return None;
-            }
-            // SAFETY: not yet past DT_NULL.
-            let Dynamic { tag, value } = *unsafe { &*entry };
-            if tag == DT_NULL {
-                return None;
-            }
-            // SAFETY: DT_NULL is still ahead.
-            entry = unsafe { entry.add(1) };
-            Some((tag, value))
-        })
-    }
-
-    fn string(&self, offset: usize) -> Option<&CStr> {
-        let table = self.entries().find(|&(tag, _)| tag == DT_STRTAB)?.1;
-        // SAFETY: glibc relocates DT_STRTAB to an address; the offset comes from the same section.
-        Some(unsafe { CStr::from_ptr((table as *const c_char).add(offset)) })
-    }
-
-    /// The first library it needs whose name begins so.
-    pub fn needs(&self, prefix: &[u8]) -> Option<&CStr> {
-        self.entries()
-            .filter(|&(tag, _)| tag == DT_NEEDED)
-            .filter_map(|(_, offset)| self.string(offset))
-            .find(|name| crate::text::file_name(name.to_bytes()).starts_with(prefix))
-    }
-
-    /// Its soname, else its file name.
-    pub fn name(&self) -> &[u8] {
-        match self.entries().find(|&(tag, _)| tag == DT_SONAME).and_then(|(_, offset)| self.string(offset)) {
-            Some(name) => name.to_bytes(),
-            None => crate::text::file_name(self.path()),
-        }
+        TOOLS.iter().any(|tool| self.file_name().starts_with(tool))
     }
 
     /// The major version if it is a libcudart: `libcudart.so.12`, `libcudart.so.11.0`, and the hashed names of

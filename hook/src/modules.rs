@@ -6,7 +6,7 @@
 use core::cell::UnsafeCell;
 use core::sync::atomic::{AtomicU64, Ordering};
 
-use crate::sys::TryLock;
+use crate::lock::TryLock;
 use crate::{definitions, elf, sites, sys, text};
 
 const MOST: usize = 4096;

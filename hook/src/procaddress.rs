@@ -8,7 +8,7 @@ use core::ffi::{CStr, c_char};
 use umtui_wire::table::{self, FUNCTIONS};
 
 use crate::arch::Frame;
-use crate::loader::Object;
+use crate::objects::Object;
 use crate::{arch, definitions, enter, slots, text};
 
 /// `CU_GET_PROC_ADDRESS_PER_THREAD_DEFAULT_STREAM`.

@@ -5,7 +5,7 @@ use core::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use crate::arch::{self, Trampoline};
 use crate::{
     capture, chunks, clock, config, copier, cupti, definitions, desks, ending, evidence, file, follow, kept, kernels,
-    loader, modules, nvtx, sites, slots, symbols, sys, thread,
+    loader, modules, nvtx, objects, sites, slots, symbols, sys, thread,
 };
 
 /// A page that the kernel wipes in a child after fork or clone, so one load tells a child from its parent.
@@ -89,6 +89,7 @@ fn wait() -> bool {
 fn begin() -> bool {
     let before = BEGUN.fetch_add(1, Ordering::Relaxed);
     if before > 0 {
+        objects::after_fork();
         definitions::after_fork();
         modules::after_fork();
         chunks::forget();
@@ -132,14 +133,14 @@ fn watch_fork() {
         return;
     }
     type RegisterAtFork = unsafe extern "C" fn(usize, usize, unsafe extern "C" fn(), usize) -> i32;
-    let register = loader::own(c"__register_atfork");
-    if !register.is_null() {
+    if let Some(register) = symbols::of_library(b"libc.so.6", b"__register_atfork") {
         // SAFETY: glibc's function; no handlers before fork or in the parent, no object to unload.
-        unsafe { core::mem::transmute::<*mut core::ffi::c_void, RegisterAtFork>(register)(0, 0, forked, 0) };
+        unsafe { core::mem::transmute::<usize, RegisterAtFork>(register)(0, 0, forked, 0) };
     }
 }
 
 unsafe extern "C" fn forked() {
+    objects::after_fork();
     slots::after_fork();
     // A recording that had begun is the parent's, and whoever was about to begin one is not here.
     if generation() != 0 || PAGE.state.load(Ordering::Relaxed) == STATE_BEGINNING {
@@ -152,6 +153,7 @@ unsafe extern "C" fn forked() {
 
 unsafe extern "C" fn load() {
     loader::prepare();
+    objects::prepare();
     symbols::prepare();
     capture::prepare();
     thread::prepare();

@@ -252,7 +252,7 @@ pub static SLOTS: [Slot; EXPORTED + POOL] = [const { Slot::new() }; EXPORTED + P
 static POOL_USED: AtomicU32 = AtomicU32::new(0);
 /// Function pointers that were handed out unswapped because the pool was used up or busy.
 pub static UNSWAPPED: AtomicU32 = AtomicU32::new(0);
-static POOL_LOCK: crate::sys::TryLock = crate::sys::TryLock::new();
+static POOL_LOCK: crate::lock::TryLock = crate::lock::TryLock::new();
 
 /// Open-addressing index of the pool: slot number + 1 by real function and api.
 static INDEX: [AtomicU32; 16384] = [const { AtomicU32::new(0) }; 16384];

@@ -7,7 +7,8 @@ use umtui_wire::chunk::{self, ChunkHeader};
 use umtui_wire::header::CHUNK_UNIT;
 
 use crate::file::{self, OpenFile};
-use crate::sys::{self, TryLock};
+use crate::lock::TryLock;
+use crate::sys;
 use crate::written;
 
 /// End of what is claimed. The header learns of it once the file is as long, so that a process killed in between

@@ -2,332 +2,168 @@
 //!
 //! Those allocate: `dlsym` for what it says when there is no such name, `dlopen` for a list of dependencies even where
 //! it loads nothing. A signal handler that makes the first call of a process, or the first from a new place, may have
-//! interrupted the allocator, which is then locked or halfway through a change.
+//! interrupted the allocator, which is then locked or halfway through a change. And they take the loader's locks, see
+//! [`crate::objects`].
 
-use core::ffi::{CStr, c_int, c_void};
-use core::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use core::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 
-use crate::{arch, config, text};
+use crate::objects::{Name, Object, find, own_place};
+use crate::{arch, config, memory, text};
 
-const PT_DYNAMIC: u32 = 2;
-const PT_PHDR: u32 = 6;
-const DT_NULL: i64 = 0;
-const DT_HASH: i64 = 4;
-const DT_STRTAB: i64 = 5;
-const DT_SYMTAB: i64 = 6;
-const DT_SONAME: i64 = 14;
-const DT_DEBUG: i64 = 21;
-const DT_GNU_HASH: i64 = 0x6fff_fef5;
-const DT_VERSYM: i64 = 0x6fff_fff0;
 /// Of a symbol's version: only found by those who ask for that version.
 const HIDDEN: u16 = 0x8000;
 const STT_GNU_IFUNC: u8 = 10;
-
-/// `Elf64_Sym`.
-#[repr(C)]
-struct Symbol {
-    name: u32,
-    info: u8,
-    other: u8,
-    section: u16,
-    value: usize,
-    size: u64,
-}
-
-/// What the dynamic section of a loaded object leads to.
-struct Object {
-    base: usize,
-    path: *const libc::c_char,
-    soname: usize,
-    strings: usize,
-    symbols: usize,
-    versions: usize,
-    gnu_hash: usize,
-    hash: usize,
-}
+/// Bytes of an `Elf64_Sym`.
+const SYMBOL_BYTES: usize = 24;
+/// More symbols than lie in one bucket of a table.
+const LONGEST_CHAIN: u32 = 65536;
 
 impl Object {
-    /// # Safety
-    /// `info` is one that `dl_iterate_phdr` has handed out and not yet taken back.
-    unsafe fn of(info: &libc::dl_phdr_info) -> Option<Self> {
-        let base = info.dlpi_addr as usize;
-        // SAFETY: the loader's own table; program headers are mapped with their object.
-        let headers = unsafe { core::slice::from_raw_parts(info.dlpi_phdr, usize::from(info.dlpi_phnum)) };
-        let dynamic = headers.iter().find(|header| header.p_type == PT_DYNAMIC)?;
-        // SAFETY: the object's dynamic section.
-        unsafe { Self::read(base, info.dlpi_name, base.wrapping_add(dynamic.p_vaddr as usize) as *const [usize; 2]) }
-    }
-
-    /// # Safety
-    /// The object is loaded at `base` and has this dynamic section.
-    unsafe fn read(base: usize, path: *const libc::c_char, mut entry: *const [usize; 2]) -> Option<Self> {
-        let mut object =
-            Self { base, path, soname: usize::MAX, strings: 0, symbols: 0, versions: 0, gnu_hash: 0, hash: 0 };
-        loop {
-            // SAFETY: the section ends with DT_NULL, which has not been seen yet.
-            let [tag, value] = unsafe { entry.read() };
-            // SAFETY: as above.
-            entry = unsafe { entry.add(1) };
-            // The loader makes addresses of these, except in objects that it may not write to.
-            let address = if value < base { base.wrapping_add(value) } else { value };
-            match tag as i64 {
-                DT_NULL => break,
-                DT_SONAME => object.soname = value,
-                DT_STRTAB => object.strings = address,
-                DT_SYMTAB => object.symbols = address,
-                DT_VERSYM => object.versions = address,
-                DT_GNU_HASH => object.gnu_hash = address,
-                DT_HASH => object.hash = address,
-                _ => {}
-            }
-        }
-        (object.strings != 0 && object.symbols != 0).then_some(object)
-    }
-
-    fn string(&self, offset: usize) -> &[u8] {
-        // SAFETY: offsets of the object's own tables lead into its string table.
-        unsafe { CStr::from_ptr(self.strings.wrapping_add(offset) as *const libc::c_char) }.to_bytes()
-    }
-
-    fn path(&self) -> &[u8] {
-        // SAFETY: the loader's own string.
-        if self.path.is_null() { b"" } else { unsafe { CStr::from_ptr(self.path) }.to_bytes() }
-    }
-
-    fn file_name(&self) -> &[u8] {
-        text::file_name(self.path())
-    }
-
-    /// Its soname, else its file name.
-    fn name(&self) -> &[u8] {
-        if self.soname == usize::MAX { self.file_name() } else { self.string(self.soname) }
-    }
-
-    fn is_called(&self, file_name: &[u8]) -> bool {
-        self.name() == file_name || self.file_name() == file_name
-    }
-
-    /// The function's address, if symbol number `index` is this function.
+    /// The symbol's address, if number `index` is this symbol.
     fn address(&self, index: u32, name: &[u8]) -> Option<usize> {
-        // SAFETY: the index comes from the object's own hash table, which has none beyond the symbols.
-        let symbol = unsafe { &*(self.symbols as *const Symbol).add(index as usize) };
-        let hidden = || {
-            let versions = self.versions as *const u16;
-            // SAFETY: there is a version for each symbol.
-            !versions.is_null() && unsafe { versions.add(index as usize).read() } & HIDDEN != 0
+        let index = index as usize;
+        let [first, value, _] = memory::words(self.symbols.wrapping_add(index.wrapping_mul(SYMBOL_BYTES)))?;
+        // Offset of the name, info, visibility, section.
+        let (offset, info, section) = (first & 0xffff_ffff, (first >> 32) as u8, first >> 48);
+        if section == 0 || value == 0 || info & 15 == STT_GNU_IFUNC {
+            return None;
+        }
+        if !memory::is_text(self.strings.wrapping_add(offset), name) {
+            return None;
+        }
+        let version = match self.versions {
+            0 => 0,
+            // There is one of two bytes for each symbol; more lies behind them.
+            versions => memory::number(versions.wrapping_add(index.wrapping_mul(2)))? as u16,
         };
-        let usable = symbol.section != 0 && symbol.value != 0 && symbol.info & 15 != STT_GNU_IFUNC;
-        (usable && self.string(symbol.name as usize) == name && !hidden())
-            .then_some(self.base.wrapping_add(symbol.value))
+        (version & HIDDEN == 0).then_some(self.base.wrapping_add(value))
     }
 
-    fn function(&self, name: &[u8]) -> Option<usize> {
+    /// The address of the symbol of this name, if the object has it.
+    pub fn symbol(&self, name: &[u8]) -> Option<usize> {
+        if self.strings == 0 || self.symbols == 0 {
+            return None;
+        }
         if self.gnu_hash != 0 { self.by_gnu_hash(name) } else { self.by_hash(name) }
     }
 
+    /// The table: buckets, first symbol, bloom words, shift; bloom words of 8 bytes, buckets, chains.
     fn by_gnu_hash(&self, name: &[u8]) -> Option<usize> {
         let hash = name.iter().fold(5381u32, |hash, &byte| hash.wrapping_mul(33).wrapping_add(u32::from(byte)));
-        let table = self.gnu_hash as *const u32;
-        // SAFETY: the table's layout: buckets, first symbol, bloom words, shift; bloom words of 8 bytes, buckets, chains.
-        unsafe {
-            let [buckets, first, bloom, _shift] = table.cast::<[u32; 4]>().read();
-            let bucket = table.add(4).add((bloom as usize).wrapping_mul(2));
-            let chain = bucket.add(buckets as usize);
-            let mut index = bucket.add(hash.checked_rem(buckets)? as usize).read();
+        let [counts, blooms] = memory::words(self.gnu_hash)?;
+        let (buckets, first) = (counts as u32, (counts >> 32) as u32);
+        let bucket = place(self.gnu_hash, 4u32.wrapping_add((blooms as u32).wrapping_mul(2)));
+        let chain = place(bucket, buckets);
+        let mut index = memory::number(place(bucket, hash.checked_rem(buckets)?))?;
+        for _ in 0..LONGEST_CHAIN {
             if index < first {
                 return None;
             }
-            loop {
-                let found = chain.add(index.wrapping_sub(first) as usize).read();
-                if found | 1 == hash | 1
-                    && let Some(address) = self.address(index, name)
-                {
-                    return Some(address);
-                }
-                if found & 1 != 0 {
-                    return None;
-                }
-                index = index.wrapping_add(1);
+            let found = memory::number(place(chain, index.wrapping_sub(first)))?;
+            if found | 1 == hash | 1
+                && let Some(address) = self.address(index, name)
+            {
+                return Some(address);
             }
+            if found & 1 != 0 {
+                return None;
+            }
+            index = index.wrapping_add(1);
         }
+        None
     }
 
+    /// The table: counts of buckets and chains, buckets, chains; a chain ends with zero.
     fn by_hash(&self, name: &[u8]) -> Option<usize> {
         let hash = name.iter().fold(0u32, |hash, &byte| {
             let hash = hash.wrapping_shl(4).wrapping_add(u32::from(byte));
             (hash ^ (hash >> 24 & 0xf0)) & 0x0fff_ffff
         });
-        let table = self.hash as *const u32;
-        if table.is_null() {
-            return None;
-        }
-        // SAFETY: the table's layout: counts of buckets and chains, buckets, chains; a chain ends with zero.
-        unsafe {
-            let [buckets, _chains] = table.cast::<[u32; 2]>().read();
-            let bucket = table.add(2);
-            let mut index = bucket.add(hash.checked_rem(buckets)? as usize).read();
-            while index != 0 {
-                if let Some(address) = self.address(index, name) {
-                    return Some(address);
-                }
-                index = bucket.add(buckets as usize).add(index as usize).read();
+        let buckets = memory::number(self.hash).filter(|_| self.hash != 0)?;
+        let bucket = place(self.hash, 2);
+        let mut index = memory::number(place(bucket, hash.checked_rem(buckets)?))?;
+        for _ in 0..LONGEST_CHAIN {
+            if index == 0 {
+                return None;
             }
+            if let Some(address) = self.address(index, name) {
+                return Some(address);
+            }
+            index = memory::number(place(place(bucket, buckets), index))?;
         }
         None
     }
 }
 
-/// Calls `each` with the loaded objects, in the loader's order, until it says that that is enough. No object goes while
-/// it is looked at.
-fn each_object<F: FnMut(&Object) -> bool>(mut each: F) {
-    unsafe extern "C" fn call<F: FnMut(&Object) -> bool>(
-        info: *mut libc::dl_phdr_info,
-        _bytes: usize,
-        each: *mut c_void,
-    ) -> c_int {
-        // SAFETY: the loader's own structure, and the closure that is handed through below.
-        unsafe {
-            let each = &mut *each.cast::<F>();
-            Object::of(&*info).is_some_and(|object| each(&object)).into()
-        }
-    }
-    let iterate = match ITERATE.load(Ordering::Acquire) {
-        0 => find_iterate(),
-        address => address,
-    };
-    // SAFETY: the address is that of dl_iterate_phdr; the closure lives until the loader has called for the last time.
-    unsafe { core::mem::transmute::<usize, Iterate>(iterate)(Some(call::<F>), (&raw mut each).cast()) };
-}
-
-type Callback = unsafe extern "C" fn(*mut libc::dl_phdr_info, usize, *mut c_void) -> c_int;
-type Iterate = unsafe extern "C" fn(Option<Callback>, *mut c_void) -> c_int;
-
-/// The C library's own `dl_iterate_phdr`: what stands before it in the global scope may not be ready, as with a sanitizer
-/// that looks functions up while it begins.
-static ITERATE: AtomicUsize = AtomicUsize::new(0);
-
-/// The head of glibc's `struct r_debug` and `struct link_map` (link.h).
-#[repr(C)]
-struct Debug {
-    version: c_int,
-    map: *const LinkMap,
-}
-
-#[repr(C)]
-struct LinkMap {
-    address: usize,
-    name: *const libc::c_char,
-    dynamic: *const [usize; 2],
-    next: *const LinkMap,
-}
-
-/// Finds it by the list that the loader keeps for debuggers, without its lock: the first objects, of which the C library
-/// is one, stay.
-#[cold]
-fn find_iterate() -> usize {
-    let mut map = first_map().unwrap_or(core::ptr::null());
-    let mut found = None;
-    while !map.is_null() && found.is_none() {
-        // SAFETY: an entry of the loader's list, and the dynamic section of its object.
-        unsafe {
-            let LinkMap { address, name, dynamic, next } = map.read();
-            map = next;
-            if !dynamic.is_null() {
-                let object = Object::read(address, name, dynamic).filter(|object| object.is_called(b"libc.so.6"));
-                found = object.and_then(|object| object.function(b"dl_iterate_phdr"));
-            }
-        }
-    }
-    let found = found.unwrap_or(libc::dl_iterate_phdr as *const () as usize);
-    ITERATE.store(found, Ordering::Release);
-    found
-}
-
-/// The loader's list begins where the program's dynamic section says.
-fn first_map() -> Option<*const LinkMap> {
-    // SAFETY: the kernel's numbers: the program's headers, and how many there are.
-    let (headers, count) = unsafe {
-        (libc::getauxval(libc::AT_PHDR) as *const libc::Elf64_Phdr, libc::getauxval(libc::AT_PHNUM) as usize)
-    };
-    if headers.is_null() {
-        return None;
-    }
-    // SAFETY: as above.
-    let table = unsafe { core::slice::from_raw_parts(headers, count) };
-    let find = |kind| table.iter().find(|header| header.p_type == kind);
-    let base = find(PT_PHDR).map_or(0, |own| (headers as usize).wrapping_sub(own.p_vaddr as usize));
-    let mut entry = base.wrapping_add(find(PT_DYNAMIC)?.p_vaddr as usize) as *const [usize; 2];
-    loop {
-        // SAFETY: the section ends with DT_NULL, which has not been seen yet.
-        let [tag, value] = unsafe { entry.read() };
-        match tag as i64 {
-            DT_NULL => return None,
-            DT_DEBUG if value != 0 => {
-                // SAFETY: the loader has put its structure's address there.
-                return Some(unsafe { (*(value as *const Debug)).map });
-            }
-            // SAFETY: as above.
-            _ => entry = unsafe { entry.add(1) },
-        }
-    }
+/// Where a number of a table of numbers of four bytes lies.
+fn place(table: usize, index: u32) -> usize {
+    table.wrapping_add((index as usize).wrapping_mul(4))
 }
 
 /// A function of the loaded library with this file name or soname.
 pub fn of_library(library: &[u8], name: &[u8]) -> Option<usize> {
-    let library = text::file_name(library);
-    let mut found = None;
-    each_object(|object| {
-        if object.is_called(library) {
-            found = object.function(name);
+    of_named(&Name::of(library), name)
+}
+
+/// As [`of_library`].
+pub fn of_named(library: &Name, name: &[u8]) -> Option<usize> {
+    find(|object| if object.is_called(library) { object.symbol(name) } else { None })
+}
+
+/// A function of the first object that came with the program after us and has one of this name; then [`for_all`]. This is
+/// what `RTLD_NEXT` leads us to.
+pub fn after_us(name: &[u8]) -> Option<usize> {
+    let own = own_place()?;
+    find(|object| if object.stays_after(own) { object.symbol(name) } else { None }).or_else(|| for_all(name))
+}
+
+/// File names of what was opened for all, by hash.
+static FOR_ALL: [AtomicU64; 64] = [const { AtomicU64::new(0) }; 64];
+
+/// A library is being opened with `RTLD_GLOBAL`. What it brings along is for all as well, but is not known here.
+pub fn opened_for_all(path: &[u8]) {
+    let hash = Name::of(path).hash();
+    for place in &FOR_ALL {
+        let known = place.compare_exchange(0, hash, Ordering::AcqRel, Ordering::Acquire);
+        if known.is_ok() || known == Err(hash) {
+            return;
         }
-        found.is_some()
-    });
-    found
+    }
+}
+
+/// A function of the first library that was opened for all and has one of this name.
+fn for_all(name: &[u8]) -> Option<usize> {
+    if FOR_ALL.first()?.load(Ordering::Acquire) == 0 {
+        return None;
+    }
+    let is_open = |object: &Object| {
+        let hashes = object.names().map(|name| name.hash());
+        FOR_ALL.iter().any(|place| hashes.contains(&place.load(Ordering::Acquire)))
+    };
+    find(|object| if is_open(object) { object.symbol(name) } else { None })
 }
 
 /// A function of the first loaded library whose file name begins so and that has one of this name; of the one of which
 /// `last` is a function only if there is no other.
 pub fn of_prefix(beginning: &[u8], name: &[u8], last: usize) -> Option<usize> {
-    let (mut found, mut left) = (None, None);
-    each_object(|object| {
-        if object.file_name().starts_with(beginning) {
-            let function = object.function(name);
-            if last != 0 && function == Some(last) {
-                left = function;
-            } else {
-                found = function;
-            }
-        }
-        found.is_some()
-    });
-    found.or(left)
+    let of = |object: &Object| if object.file_name().starts_with(beginning) { object.symbol(name) } else { None };
+    find(|object| of(object).filter(|&found| last == 0 || found != last)).or_else(|| find(of))
 }
 
 /// Appends the path of the first loaded library whose file name begins so; whether there is one.
 pub fn path_of_loaded<const N: usize>(beginning: &[u8], path: &mut text::Path<N>) -> bool {
-    let mut found = false;
-    each_object(|object| {
-        found = object.file_name().starts_with(beginning);
-        if found {
-            path.push(object.path());
-        }
-        found
-    });
-    found
+    let found = find(|object| object.file_name().starts_with(beginning).then_some(*object));
+    if let Some(object) = &found {
+        object.push_path(path);
+    }
+    found.is_some()
 }
 
 /// A function of the first object but ours that has one of this name: where the C library is another than glibc, as in
 /// a child that was built with musl. Its loader takes us, since it knows glibc's names for its own, so we must do no
 /// harm there.
 pub fn of_another(name: &[u8]) -> Option<usize> {
-    let mut found = None;
-    each_object(|object| {
-        if !arch::is_ours(object.base) {
-            found = object.function(name);
-        }
-        found.is_some()
-    });
-    found
+    find(|object| if arch::is_ours(object.base) { None } else { object.symbol(name) })
 }
 
 /// Where other tools that are preloaded after us begin.
@@ -339,23 +175,20 @@ pub fn prepare() {
     if TOOLS_KNOWN.load(Ordering::Acquire) {
         return;
     }
-    let mut after_us = false;
-    let mut places = TOOLS.iter();
-    each_object(|object| {
-        if !after_us {
-            after_us = arch::is_ours(object.base);
-            return false;
-        }
+    let own = own_place().unwrap_or(usize::MAX);
+    let mut path = text::Path::<512>::new();
+    find(|object| {
         // Preloaded libraries lie next to each other.
-        if !config::is_preloaded(object.file_name()) {
-            return true;
+        let place = TOOLS.get(object.order.checked_sub(own)?.checked_sub(1)?)?;
+        path.cut_to(0);
+        object.push_path(&mut path);
+        if !config::is_preloaded(text::file_name(path.as_bytes())) {
+            return Some(());
         }
-        if !object.name().starts_with(b"libcuda")
-            && let Some(place) = places.next()
-        {
+        if !object.name().starts_with(b"libcuda") {
             place.store(object.base, Ordering::Relaxed);
         }
-        false
+        None
     });
     TOOLS_KNOWN.store(true, Ordering::Release);
 }
@@ -363,15 +196,11 @@ pub fn prepare() {
 /// A function of this name of another tool that is preloaded after us.
 pub fn of_tool(name: &[u8]) -> Option<usize> {
     prepare();
-    if TOOLS.first()?.load(Ordering::Relaxed) == 0 {
+    if TOOLS.iter().all(|tool| tool.load(Ordering::Relaxed) == 0) {
         return None;
     }
-    let mut found = None;
-    each_object(|object| {
-        if TOOLS.iter().any(|tool| tool.load(Ordering::Relaxed) == object.base) {
-            found = object.function(name);
-        }
-        found.is_some()
-    });
-    found
+    find(|object| {
+        let is_tool = TOOLS.iter().any(|tool| tool.load(Ordering::Relaxed) == object.base);
+        if is_tool { object.symbol(name) } else { None }
+    })
 }

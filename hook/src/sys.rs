@@ -324,35 +324,6 @@ pub fn clock_ns(clock: libc::clockid_t) -> u64 {
     (time.tv_sec as u64).wrapping_mul(1_000_000_000).wrapping_add(time.tv_nsec as u64)
 }
 
-/// Reads our own memory through the kernel, which answers where a pointer would crash; up to the end of the
-/// page at first. Returns how many bytes were read.
-pub fn peek(address: u64, buffer: &mut [u8]) -> usize {
-    let to_page_end = 4096usize.wrapping_sub(address as usize & 4095);
-    let mut done = 0usize;
-    for wanted in [to_page_end.min(buffer.len()), buffer.len()] {
-        let Some(rest) = buffer.get_mut(done..wanted).filter(|rest| !rest.is_empty()) else { break };
-        let local = [rest.as_mut_ptr() as usize, rest.len()];
-        let remote = [(address as usize).wrapping_add(done), rest.len()];
-        let arguments = [pid() as usize, (&raw const local) as usize, 1, (&raw const remote) as usize, 1, 0];
-        // SAFETY: both describe `rest.len()` bytes, the local ones ours.
-        let read = unsafe { call(libc::SYS_process_vm_readv, arguments) };
-        if failed(read) || read as usize != local[1] {
-            break;
-        }
-        done = wanted;
-    }
-    done
-}
-
-/// Whether something lies at an address. Where the kernel does not answer, there is.
-pub fn is_mapped(address: u64) -> bool {
-    let page = address as usize & !4095;
-    let mut resident = [0u8; 16];
-    // SAFETY: the kernel writes a byte for each page, of which there is one at least.
-    let outcome = unsafe { call(libc::SYS_mincore, [page, 1, resident.as_mut_ptr() as usize, 0, 0, 0]) };
-    !matches!(errno(outcome), Some(libc::ENOMEM | libc::EINVAL))
-}
-
 /// Whether the calling code runs on an alternate signal stack.
 pub fn on_signal_stack() -> bool {
     let mut stack = core::mem::MaybeUninit::<libc::stack_t>::zeroed();
@@ -418,60 +389,5 @@ impl Drop for Errno {
     fn drop(&mut self) {
         // SAFETY: the calling thread's errno.
         unsafe { *libc::__errno_location() = self.0 };
-    }
-}
-
-/// A lock that is only ever tried for: its holder may be the very thread that a signal has interrupted.
-pub struct TryLock(core::sync::atomic::AtomicUsize);
-
-/// Unlocks when it goes.
-pub struct Held<'a>(&'a TryLock);
-
-impl TryLock {
-    /// An open lock.
-    pub const fn new() -> Self {
-        Self(core::sync::atomic::AtomicUsize::new(0))
-    }
-
-    /// Tries for some milliseconds at most; at once gives up if the calling thread itself holds it.
-    pub fn try_for_a_while(&self) -> Option<Held<'_>> {
-        use core::sync::atomic::Ordering;
-        let me = crate::arch::thread() as usize;
-        for round in 0..1_000u32 {
-            match self.0.compare_exchange(0, me, Ordering::Acquire, Ordering::Relaxed) {
-                Ok(_) => return Some(Held(self)),
-                Err(holder) if holder == me => return None,
-                Err(_) if round < 500 => core::hint::spin_loop(),
-                Err(_) if round < 800 => yield_now(),
-                // Whoever holds it is in a system call, or has lost the processor.
-                Err(_) => sleep_ns(100_000),
-            }
-        }
-        None
-    }
-
-    /// Tries once.
-    pub fn try_at_once(&self) -> Option<Held<'_>> {
-        use core::sync::atomic::Ordering;
-        let me = crate::arch::thread() as usize;
-        self.0.compare_exchange(0, me, Ordering::Acquire, Ordering::Relaxed).ok().map(|_| Held(self))
-    }
-
-    /// Opens it if the calling thread holds it: what it was held for has been left by a jump.
-    pub fn let_go(&self) {
-        use core::sync::atomic::Ordering;
-        let me = crate::arch::thread() as usize;
-        let _ = self.0.compare_exchange(me, 0, Ordering::Release, Ordering::Relaxed);
-    }
-
-    /// Opens it whoever holds it.
-    pub fn reset(&self) {
-        self.0.store(0, core::sync::atomic::Ordering::Release);
-    }
-}
-
-impl Drop for Held<'_> {
-    fn drop(&mut self) {
-        self.0.reset();
     }
 }

@@ -12,7 +12,7 @@ use umtui_wire::header::{CHUNK_UNIT, FileHeader, HEADER_BYTES};
 use umtui_wire::record::{Head, SLOT_BYTES};
 
 use crate::file::OpenFile;
-use crate::sys::{Held, TryLock};
+use crate::lock::{Held, TryLock};
 use crate::{chunks, file, space};
 
 static ON: AtomicBool = AtomicBool::new(false);

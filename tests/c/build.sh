@@ -105,7 +105,8 @@ shared="-shared -fPIC"
         make_one "$out/$name" $name.c -ldl
     done
     make_one "$out/static_cudart" static_cudart.c "$lib/libumsim_cudart_static.a" -ldl -lpthread -lm -lgcc_s
-    for name in deepbind two_majors crowded; do
+    make_one "$out/libversion.so" libversion.c $shared
+    for name in deepbind two_majors crowded for_all; do
         make_one "$out/$name" $name.c $beside -ldl
     done
     make_one "$out/runpath" runpath.c -Wl,-rpath,\$ORIGIN/sub -Wl,--enable-new-dtags -ldl
@@ -118,7 +119,10 @@ shared="-shared -fPIC"
         make_one "$out/$name" $name.c $fake
     done
     make_one "$out/libasks.so" libasks.c $shared $fake
+    make_one "$out/libbare.so" libasks.c $shared
+    make_one "$out/libheld.so" libheld.c $shared
     make_one "$out/inside" inside.c $beside $fake
+    make_one "$out/held" held.c $beside -rdynamic $fake
     # Not everybody has a C++ compiler beside the C compiler.
     if command -v "$CXX" >/dev/null 2>&1; then make_one "$out/throws" throws.cc $fake; fi
     # This one finds it without an environment too.

@@ -1,4 +1,4 @@
-/* Helper of inside and close_us: a call from a library of its own. */
+/* Helper of inside and held: a call from a library of its own. */
 #include "fake.h"
 
 int asks(void) {

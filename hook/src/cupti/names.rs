@@ -3,14 +3,14 @@
 use core::cell::UnsafeCell;
 use core::ffi::{CStr, c_char};
 
-use crate::{definitions, sys, text};
+use crate::{definitions, memory, text};
 
 /// The string id of a name that is asked for rarely.
 ///
 /// # Safety
 /// As [`name`].
 pub unsafe fn rare(address: u64) -> u32 {
-    if address == 0 || !sys::is_mapped(address) {
+    if address == 0 || !memory::is_mapped(address) {
         return 0;
     }
     // SAFETY: as the caller says.
@@ -33,7 +33,7 @@ pub unsafe fn name(address: u64) -> u32 {
     let place = text::mix(address) as usize & names.len().wrapping_sub(1);
     let Some(known) = names.get_mut(place) else { return 0 };
     // Asked of the kernel only where nothing was read before.
-    if address == 0 || known.0 != address && !sys::is_mapped(address) {
+    if address == 0 || known.0 != address && !memory::is_mapped(address) {
         return 0;
     }
     // SAFETY: as the caller says, and there is something.
