@@ -54,6 +54,14 @@ fn a_sandbox_that_forbids_opening_files_stops_the_recording_only() {
 }
 
 #[test]
+fn calls_that_could_not_wait_for_the_file_are_counted() {
+    let Some(programs) = programs() else { return };
+    let folder = tempfile::tempdir().unwrap();
+    let Some(report) = sandbox(programs, folder.path(), "slow", "early", folder.path()) else { return };
+    assert_eq!(lost(&report), 50, "{report}");
+}
+
+#[test]
 fn where_no_file_can_be_mapped_shared_the_program_goes_on() {
     let Some(programs) = programs() else { return };
     for when in ["early", "late"] {

@@ -9,6 +9,7 @@ use umtui_wire::table::{self, FUNCTIONS, Layer};
 use crate::arch::{Frame, Verdict};
 use crate::loader;
 use crate::objects::Object;
+use crate::process::Ready;
 use crate::slots::{EXPORTED, SLOTS, Slot};
 use crate::thread::{BUSY, Thread, WITH_CUPTI};
 use crate::{
@@ -61,7 +62,7 @@ unsafe fn decide(frame: &mut Frame, thread: &mut Thread) -> Verdict {
     let at_home = match route(frame, epoch) {
         None => return Verdict::Missing,
         Some(Way::Past(real)) => {
-            if is_recording() && capture::is_on() {
+            if capture::is_on() {
                 file::lost(1);
             }
             frame.pass_to(real);
@@ -81,8 +82,8 @@ unsafe fn decide(frame: &mut Frame, thread: &mut Thread) -> Verdict {
     }
     if thread.entering > 1 || thread.busy != 0 || thread.quick_until == BUSY {
         if !innermost_was_left(frame_address(frame), thread) {
-            // A signal handler that has interrupted us.
-            if is_recording() {
+            // A signal handler that has interrupted us, perhaps before there is a file.
+            if is_recording() || capture::is_on() {
                 record::lost(thread);
             }
             return Verdict::Pass;
@@ -96,9 +97,13 @@ unsafe fn decide(frame: &mut Frame, thread: &mut Thread) -> Verdict {
     if slot.flags.load(Ordering::Relaxed) & slots::CONTROLS_RECORDING != 0 {
         capture::controlled(slot.api(), false);
     }
-    if !process::ready() || slot.is_left_out() {
+    let ready = process::ready();
+    if ready != Ready::Yes || slot.is_left_out() {
         if at_home {
             sites::remember(frame.site, epoch);
+        }
+        if ready == Ready::Unknown && !slot.is_left_out() && capture::is_on() {
+            record::lost(thread);
         }
         return Verdict::Pass;
     }

@@ -34,7 +34,7 @@ fn path() -> Option<&'static CStr> {
 /// A live field of the header as an atomic. Null without a header.
 macro_rules! live {
     ($field:ident, $atomic:ty) => {{
-        let header = HEADER.load(Ordering::Acquire);
+        let header = HEADER.load(Ordering::SeqCst);
         if header.is_null() {
             None
         } else {
@@ -134,7 +134,8 @@ fn begin(fd: i32, config: &Config, clock: &Clock, pid: u32, host: &[u8; 64]) -> 
     DEVICE.store(device, Ordering::Relaxed);
     INODE.store(inode, Ordering::Relaxed);
     space::begin(config.max_bytes, made);
-    HEADER.store(mapped, Ordering::Release);
+    HEADER.store(mapped, Ordering::SeqCst);
+    count_early();
     write_cost();
     if written::is_on() {
         // SAFETY: the header page, which stays.
@@ -306,11 +307,30 @@ fn within_limit(offset: u64, bytes: u64) -> Result<(), i32> {
     if sys::file_size_limit() < offset.saturating_add(bytes) { Err(libc::EFBIG) } else { Ok(()) }
 }
 
+/// Calls that were lost before there was a file.
+static LOST_EARLY: AtomicU64 = AtomicU64::new(0);
+
 /// Counts calls that no chunk could count.
 pub fn lost(calls: u64) {
-    if let Some(lost) = live!(lost, AtomicU64) {
-        lost.fetch_add(calls, Ordering::Relaxed);
+    match live!(lost, AtomicU64) {
+        Some(lost) => _ = lost.fetch_add(calls, Ordering::Relaxed),
+        None => {
+            LOST_EARLY.fetch_add(calls, Ordering::SeqCst);
+            // There may be one just now.
+            count_early();
+        }
     }
+}
+
+fn count_early() {
+    if let Some(lost) = live!(lost, AtomicU64) {
+        lost.fetch_add(LOST_EARLY.swap(0, Ordering::SeqCst), Ordering::Relaxed);
+    }
+}
+
+/// In a child after fork: what has no file was lost in the parent.
+pub fn after_fork() {
+    LOST_EARLY.store(0, Ordering::Relaxed);
 }
 
 /// Publishes a clock reading, and wakes watchers.

@@ -1,6 +1,6 @@
 //! The process's recording: begun at the first CUDA call, begun anew in a child after fork.
 
-use core::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+use core::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 
 use crate::arch::{self, Trampoline};
 use crate::{
@@ -40,10 +40,23 @@ pub fn is_to_be_measured() -> bool {
     MEASURED.swap(1, Ordering::Relaxed) == 0
 }
 
-/// Begins recording if that has not been tried; whether it records.
-pub fn ready() -> bool {
-    match PAGE.state.compare_exchange(STATE_NONE, STATE_BEGINNING, Ordering::AcqRel, Ordering::Acquire) {
+/// Whether a call is to be recorded.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum Ready {
+    /// It is.
+    Yes,
+    /// It is not.
+    No,
+    /// It may be, but could not wait for another thread that is about to begin: such calls are lost.
+    Unknown,
+}
+
+/// Begins recording if that has not been tried.
+pub fn ready() -> Ready {
+    let recording = match PAGE.state.compare_exchange(STATE_NONE, STATE_BEGINNING, Ordering::AcqRel, Ordering::Acquire)
+    {
         Ok(_) => {
+            GIVEN_UP.store(false, Ordering::Relaxed);
             let state = match capture::is_on().then(begin) {
                 Some(true) => STATE_RECORDING,
                 Some(false) => STATE_OFF,
@@ -53,9 +66,10 @@ pub fn ready() -> bool {
             capture::settle();
             state == STATE_RECORDING
         }
-        Err(STATE_BEGINNING) => wait(),
+        Err(STATE_BEGINNING) => return wait(),
         Err(state) => state == STATE_RECORDING && capture::is_on(),
-    }
+    };
+    if recording { Ready::Yes } else { Ready::No }
 }
 
 /// Recording goes on or is to begin, or it pauses. In signal handlers too.
@@ -71,16 +85,34 @@ pub fn recording_wanted(on: bool) {
     });
 }
 
-/// Another thread is at it. It takes about a millisecond; a handler that interrupted that very thread must not
-/// wait for ever.
-fn wait() -> bool {
-    for _ in 0..20_000 {
-        sys::yield_now();
-        if PAGE.state.load(Ordering::Acquire) != STATE_BEGINNING {
-            return PAGE.state.load(Ordering::Acquire) == STATE_RECORDING;
+/// How long another thread is waited for that is about to begin, ns. It takes about a millisecond, longer where the disk
+/// or the processor is busy.
+const WAIT_NS: u64 = 500_000_000;
+/// Somebody has waited for so long: from then on nobody does.
+static GIVEN_UP: AtomicBool = AtomicBool::new(false);
+
+/// Another thread is at it; or was, in the parent of a child that was made by a system call of the program's own: so not
+/// for ever.
+fn wait() -> Ready {
+    let end = sys::clock_ns(libc::CLOCK_MONOTONIC).saturating_add(WAIT_NS);
+    let mut rounds = 0u32;
+    loop {
+        match PAGE.state.load(Ordering::Acquire) {
+            STATE_BEGINNING => {}
+            STATE_RECORDING => return Ready::Yes,
+            _ => return Ready::No,
+        }
+        rounds = rounds.saturating_add(1);
+        if rounds < 1_000 {
+            sys::yield_now();
+        } else if GIVEN_UP.load(Ordering::Relaxed) {
+            return Ready::Unknown;
+        } else if sys::clock_ns(libc::CLOCK_MONOTONIC) < end {
+            sys::sleep_ns(100_000);
+        } else {
+            GIVEN_UP.store(true, Ordering::Relaxed);
         }
     }
-    false
 }
 
 /// Kept out of line for its stack: threads may have little.
@@ -147,6 +179,7 @@ unsafe extern "C" fn forked() {
         PAGE.generation.store(0, Ordering::Release);
         PAGE.state.store(STATE_NONE, Ordering::Release);
     }
+    file::after_fork();
     nvtx::after_fork();
     cupti::after_fork();
 }

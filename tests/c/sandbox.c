@@ -1,5 +1,6 @@
 /* sandbox WHAT WHEN CALLS [PATH]: as limits.c, with something taken away by the kernel's filter or by a change of place.
  *   openat: it fails        trap: it fails by SIGSYS, whose handler calls CUDA        shared: no file can be mapped shared
+ *   slow: a file takes a second and a half to be made; meanwhile another thread makes 50 calls
  *   space: no more address space    chdir: to the root    chroot: into PATH    unlink, replace: of the files in PATH
  * Prints how many calls succeeded and were begun, and whether errno stayed as it was over each of them. */
 #define _GNU_SOURCE
@@ -10,6 +11,7 @@
 #include <linux/audit.h>
 #include <linux/filter.h>
 #include <linux/seccomp.h>
+#include <pthread.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -51,6 +53,32 @@ static void refuse(int signal, siginfo_t *info, void *context) {
     ((ucontext_t *)context)->uc_mcontext.gregs[REG_RAX] = -EPERM;
 }
 
+static void trap_making(void) {
+    struct sock_filter code[] = {
+        LOAD(nr),      UNLESS(SYS_openat, 4),
+        LOAD(args[2]), BPF_STMT(BPF_ALU | BPF_AND | BPF_K, O_CREAT),
+        UNLESS(O_CREAT, 1), RETURN(SECCOMP_RET_TRAP),
+        RETURN(SECCOMP_RET_ALLOW)};
+    filter(code, sizeof code / sizeof *code);
+}
+
+/* Makes the file in another way, which is not filtered. */
+static void make_slowly(int signal, siginfo_t *info, void *context) {
+    (void)signal, (void)info;
+    greg_t *registers = ((ucontext_t *)context)->uc_mcontext.gregs;
+    usleep(1500000);
+    long file = syscall(SYS_open, registers[REG_RSI], registers[REG_RDX], registers[REG_R10]);
+    registers[REG_RAX] = file < 0 ? -errno : file;
+}
+
+static void *meanwhile(void *unused) {
+    int version = 0;
+    usleep(200000);
+    for (int i = 0; i < 50; i++)
+        if (cuDriverGetVersion(&version) || version != 13000) abort();
+    return unused;
+}
+
 static void each_file(const char *dir, int replace) {
     DIR *folder = opendir(dir);
     struct dirent *entry;
@@ -65,12 +93,20 @@ static void each_file(const char *dir, int replace) {
     if (folder) closedir(folder);
 }
 
+static pthread_t other;
+
 static void take(const char *what, const char *path) {
     if (!strcmp(what, "openat")) forbid_openat(SECCOMP_RET_ERRNO | EPERM);
     if (!strcmp(what, "trap")) {
         struct sigaction action = {.sa_sigaction = refuse, .sa_flags = SA_SIGINFO};
         sigaction(SIGSYS, &action, 0);
         forbid_openat(SECCOMP_RET_TRAP);
+    }
+    if (!strcmp(what, "slow")) {
+        struct sigaction action = {.sa_sigaction = make_slowly, .sa_flags = SA_SIGINFO};
+        sigaction(SIGSYS, &action, 0);
+        trap_making();
+        if (pthread_create(&other, 0, meanwhile, 0)) abort();
     }
     if (!strcmp(what, "shared")) forbid_shared();
     if (!strcmp(what, "space")) {
@@ -95,6 +131,7 @@ int main(int argc, char **argv) {
         good += cuDriverGetVersion(&version) == 0;
         kept += errno == 77;
     }
+    if (!strcmp(argv[1], "slow")) pthread_join(other, 0);
     /* From a call site of its own. */
     errno = 77;
     good += cuInit(0) == 0;
