@@ -11,7 +11,7 @@ use umtui_wire::record::Head;
 
 use crate::lock::TryLock;
 use crate::thread::Thread;
-use crate::{arch, chunks, clock, definitions, process, record, text};
+use crate::{append, arch, chunks, clock, definitions, process, text};
 
 /// Kinds of evidence there is room for.
 const KINDS: usize = 16;
@@ -76,7 +76,6 @@ impl Statement {
 /// Says whether evidence is recorded from here on: `what` is `EVIDENCE_*`, `why` `WHY_*`, `detail` a string id that
 /// holds in this file (zero for none), `result` CUPTI's. Written by the calling thread if it records, else by the next
 /// that can. A detail that is to be said in children's files too is better given as text, see [`tell_text`].
-#[allow(dead_code, reason = "what has its detail as an id already calls it")]
 pub fn tell(what: u16, why: u32, detail: u32, result: u32, driver_version: u32, library_version: u32) {
     let mut statement = Statement::new();
     (statement.why, statement.result) = (why, result);
@@ -117,8 +116,8 @@ fn say(what: u16, mut statement: Statement) {
     // SAFETY: the calling thread's own state.
     let thread = unsafe { &mut *arch::thread() };
     if process::generation() != 0 && thread.generation == process::generation() && thread.has_chunk() {
-        record::with_chunk(thread, |thread| {
-            if record::room(thread, clock::now()).is_some() {
+        append::with_chunk(thread, |thread| {
+            if append::room(thread, clock::now()).is_some() {
                 write_due(thread);
             }
         });

@@ -16,6 +16,7 @@
 #[cfg(not(panic = "abort"))]
 extern crate core;
 
+mod append;
 mod arch;
 mod capture;
 mod chunks;

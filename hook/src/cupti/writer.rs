@@ -9,7 +9,7 @@ use super::library::Functions;
 use super::pauses::Pauses;
 use super::{buffers, names};
 use crate::thread::Thread;
-use crate::{clock, record};
+use crate::{append, clock};
 
 /// What is kept from one round to the next.
 pub struct Writer {
@@ -56,8 +56,8 @@ impl Writer {
     pub fn complete(&mut self, thread: &mut Thread) {
         self.dropped(thread);
         let complete = if buffers::withheld(self.pair.ticks) { 0 } else { self.pair.ns };
-        if self.pair.ns != 0 && record::put_other(thread, &self.pair.record(complete)) {
-            self.told = record::chunk_sequence(thread);
+        if self.pair.ns != 0 && append::put_other(thread, &self.pair.record(complete)) {
+            self.told = append::chunk_sequence(thread);
         }
     }
 
@@ -71,7 +71,7 @@ impl Writer {
         if status == 0 && dropped > 0 || unknown {
             let head = Head { kind: KIND_DROPPED, extra: 0, a: 0, b: 0 };
             let count = if unknown { u64::MAX } else { dropped as u64 };
-            record::put_other(thread, &[head.word(), clock::now(), count, 0, 0, 0]);
+            append::put_other(thread, &[head.word(), clock::now(), count, 0, 0, 0]);
         }
     }
 
@@ -107,9 +107,9 @@ impl Writer {
             _ => {}
         }
         if self.pair.ns == 0 {
-            record::put_event(thread, decoded.words());
+            append::put_event(thread, decoded.words());
         } else {
-            record::put_event_after(thread, decoded.words(), &self.pair.record(0), &mut self.told);
+            append::put_event_after(thread, decoded.words(), &self.pair.record(0), &mut self.told);
         }
     }
 }

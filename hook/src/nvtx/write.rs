@@ -9,7 +9,7 @@ use super::event::{Event, Name};
 use super::stacks::{Open, Stack};
 use super::{handles, names};
 use crate::thread::{BUSY, Thread};
-use crate::{capture, chunks, clock, enter, process, record};
+use crate::{append, capture, chunks, clock, enter, process, record};
 
 /// Whether ranges are recorded at all.
 static WANTED: AtomicBool = AtomicBool::new(true);
@@ -57,12 +57,12 @@ fn name_id(name: Name<'_>) -> u32 {
 
 /// Appends a record; the thread has its chunk for itself. False if there is no room.
 fn put(thread: &mut Thread, kind: u8, level: u16, now: u64, range: &Range) -> bool {
-    let Some(place) = record::room(thread, now) else { return false };
+    let Some(place) = append::room(thread, now) else { return false };
     // SAFETY: the chunk has room for the slot.
     unsafe { write(place, kind, level, range) };
     let head = Head { kind, extra: 0, a: level, b: range.head as u32 };
     // SAFETY: as above.
-    unsafe { record::commit(thread, place, head) };
+    unsafe { append::commit(thread, place, head) };
     true
 }
 
@@ -178,7 +178,7 @@ pub fn push(thread: &mut Thread, open: &mut Open, below: Option<u64>, name: Name
 #[inline(never)]
 pub fn push_slowly(thread: &mut Thread, stack: &mut Stack, place: usize) {
     let generation = process::generation();
-    let _ = record::with_chunk(thread, |thread| {
+    let _ = append::with_chunk(thread, |thread| {
         if !place.checked_sub(1).is_none_or(|below| write_open(thread, stack, below)) {
             return;
         }
@@ -222,7 +222,7 @@ fn pop_slowly(thread: &mut Thread, stack: &mut Stack, place: usize, ticks: u64) 
         return;
     }
     let generation = process::generation();
-    let done = record::with_chunk(thread, |thread| {
+    let done = append::with_chunk(thread, |thread| {
         // It may have been opened while recording was paused.
         if written != generation && !write_open(thread, stack, place) {
             return false;
@@ -247,7 +247,7 @@ pub fn too_deep(thread: &mut Thread) {
 /// Writes the thread's open ranges that this recording lacks: it has just begun, or goes on.
 pub fn catch_up(thread: &mut Thread, stack: &mut Stack) {
     if let Some(last) = stack.innermost() {
-        let _ = record::with_chunk(thread, |thread| write_open(thread, stack, last));
+        let _ = append::with_chunk(thread, |thread| write_open(thread, stack, last));
     }
 }
 
@@ -258,7 +258,7 @@ pub fn mark(thread: &mut Thread, domain: u32, event: &Event<'_>) {
     }
     let now = clock::now();
     let level = thread.ranges.min(u32::from(u16::MAX)) as u16;
-    let done = record::with_chunk(thread, |thread| put(thread, KIND_MARK, level, now, &described(event, domain, now)));
+    let done = append::with_chunk(thread, |thread| put(thread, KIND_MARK, level, now, &described(event, domain, now)));
     if done != Some(true) {
         lost(thread);
     }
@@ -278,7 +278,7 @@ pub fn start(thread: &mut Thread, open: &mut Open, name: Option<Name<'_>>) -> bo
         None => identify_kept(open),
     }
     let done =
-        record::with_chunk(thread, |thread| put(thread, KIND_RANGE_START, open.level, clock::now(), &open.range));
+        append::with_chunk(thread, |thread| put(thread, KIND_RANGE_START, open.level, clock::now(), &open.range));
     if done == Some(true) {
         open.written = process::generation();
     } else {
@@ -293,7 +293,7 @@ pub fn end(thread: &mut Thread, domain: u32, id: u64, ticks: u64, written: u64) 
         return;
     }
     let range = bare(handles::domain_id(domain), ticks, id);
-    let done = record::with_chunk(thread, |thread| put(thread, KIND_RANGE_END, 0, ticks, &range));
+    let done = append::with_chunk(thread, |thread| put(thread, KIND_RANGE_END, 0, ticks, &range));
     if done != Some(true) {
         lost(thread);
     }
@@ -304,8 +304,8 @@ pub fn thread_name(thread: &mut Thread, name: u32) {
     if !is_on(thread) {
         return;
     }
-    let _ = record::with_chunk(thread, |thread| {
+    let _ = append::with_chunk(thread, |thread| {
         let now = clock::now();
-        record::room(thread, now).is_some() && chunks::name_thread(thread, now, name)
+        append::room(thread, now).is_some() && chunks::name_thread(thread, now, name)
     });
 }
