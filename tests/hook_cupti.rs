@@ -176,6 +176,7 @@ fn what_was_asked_for_is_recorded_and_what_was_not_is_said() {
 
     let (stdout, none) = gpu(&how, &["--no-gpu"], &[]).unwrap();
     assert_eq!(none.whys(), [Some(WHY_NOT_ASKED); 5]);
+    assert_eq!(none.said(EVIDENCE_POINTERS).unwrap().why, WHY_RECORDED, "they come with the calls");
     assert_eq!(none.totals(), Totals::default());
     assert_eq!(Totals::counted(&stdout), counted, "the program does the same");
     assert!(!none.trace.activities.of(none.trace.tracks[0].process).unwrap().devices.is_empty(), "devices are told");
@@ -192,6 +193,20 @@ fn work_is_recorded_whichever_calls_are() {
     assert_eq!(recorded.totals(), Totals::counted(&stdout));
     whole(&recorded);
     assert!(recorded.file.of(KIND_SUBMIT).all(|record| record.head.a == 0), "no pointers");
+    assert_eq!(recorded.said(EVIDENCE_POINTERS).unwrap().why, WHY_NOT_ASKED);
+}
+
+#[test]
+fn whether_pointers_of_kernels_are_recorded_is_said() {
+    let pointers = |recorded: &Recorded| recorded.said(EVIDENCE_POINTERS).unwrap().why;
+    let Some((_, plain)) = gpu(&["rounds", "2"], &[], &[]) else { return };
+    assert_eq!(pointers(&plain), WHY_RECORDED);
+    let (_, memory) = gpu(&["rounds", "2"], &["--only", "memory"], &[]).unwrap();
+    assert_eq!(pointers(&memory), WHY_NOT_ASKED, "launches are not recorded");
+    // A driver that cannot be asked.
+    let programs = programs().unwrap();
+    let (_, all) = recorded(&common::faked(programs, "together", &["1"]), &[], &[]);
+    assert_eq!(pointers(&all[0]), WHY_UNUSABLE_LIBRARY);
 }
 
 #[test]

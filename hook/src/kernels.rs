@@ -91,13 +91,23 @@ unsafe fn function<F: Copy>(place: &AtomicUsize, symbol: &[u8]) -> Option<F> {
     (address != 1).then(|| unsafe { core::mem::transmute_copy::<usize, F>(&address) })
 }
 
+/// The driver's functions that tell of a kernel's parameters.
+static PARAMETER_GETTERS: [(&AtomicUsize, &[u8]); 2] =
+    [(&KERNEL_GET_PARAMETER, b"cuKernelGetParamInfo"), (&FUNCTION_GET_PARAMETER, b"cuFuncGetParamInfo")];
+
+/// Whether the driver tells of the parameters of kernels.
+pub fn tell_parameters() -> bool {
+    PARAMETER_GETTERS.iter().any(|(place, symbol)| {
+        // SAFETY: the symbols' documented signature.
+        unsafe { function::<GetParameter>(place, symbol) }.is_some()
+    })
+}
+
 /// Writes down where each parameter of a kernel lies. It has been launched, so asking loads nothing.
 fn describe(handle: u64) {
     let Some(layout) = LAYOUTS.get(text::mix(handle) as usize & LAYOUTS.len().wrapping_sub(1)) else { return };
     layout.store(0, Ordering::Relaxed);
-    let getters =
-        [(&KERNEL_GET_PARAMETER, b"cuKernelGetParamInfo".as_slice()), (&FUNCTION_GET_PARAMETER, b"cuFuncGetParamInfo")];
-    for (place, symbol) in getters {
+    for (place, symbol) in PARAMETER_GETTERS {
         // SAFETY: the symbol's documented signature.
         let Some(get) = (unsafe { function::<GetParameter>(place, symbol) }) else { continue };
         let mut found = [0u32; PARAMETERS_MAX];

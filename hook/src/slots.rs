@@ -209,6 +209,11 @@ pub fn arguments_wanted() -> bool {
     WITHOUT_ARGUMENTS.load(Ordering::Relaxed) == 0
 }
 
+/// Whether launches are recorded.
+pub fn launches_wanted() -> bool {
+    is_wanted(b"cuLaunchKernel")
+}
+
 /// Whether a function is to be recorded. What hands out function pointers always is looked at; and what unloads kernels
 /// where launches are: another kernel may have the handle afterwards.
 fn is_wanted(name: &[u8]) -> bool {

@@ -137,13 +137,16 @@ pub fn reason(what: What, why: u32, result: u32, detail: &str) -> (String, Optio
                 What::Ranges => "start without --no-nvtx",
                 What::Memory => "start with --gpu-memory (about 1.5 us for each)",
                 What::Waits => "start with --gpu-waits (about 0.3 us for each call of any kind)",
-                What::Pointers => "start without --no-args",
+                What::Pointers => "start without --no-args, and with launches among what is recorded",
             },
         ),
         wire::WHY_NO_LIBRARY => (
             "there is no libcupti here".to_owned(),
             "install CUPTI of the CUDA toolkit, or add its folder to LD_LIBRARY_PATH",
         ),
+        wire::WHY_UNUSABLE_LIBRARY if what == What::Pointers => {
+            ("this driver does not tell of the parameters of kernels".to_owned(), "use a driver of CUDA 12.4 or newer")
+        }
         wire::WHY_UNUSABLE_LIBRARY => (
             format!("the libcupti that was found lacks functions{named}"),
             "put that of a newer CUDA toolkit first in LD_LIBRARY_PATH",
@@ -273,6 +276,19 @@ mod tests {
         assert_eq!(missing.len(), 2);
         assert_eq!(seen(&trace), ["kernels and copies", "migrations"]);
         assert_eq!(lines(&trace).len(), 1);
+    }
+
+    #[test]
+    fn a_driver_that_lacks_functions_is_not_taken_for_a_libcupti() {
+        let trace = trace(&[
+            (5, What::Activity, wire::WHY_UNUSABLE_LIBRARY, 0),
+            (5, What::Migrations, wire::WHY_RECORDED, 0),
+            (5, What::Faults, wire::WHY_RECORDED, 0),
+            (5, What::Pointers, wire::WHY_UNUSABLE_LIBRARY, 0),
+        ]);
+        let lines = lines(&trace);
+        assert_eq!(lines.len(), 2, "{lines:?}");
+        assert!(lines[1].starts_with("pointers of kernels: this driver does not tell"), "{lines:?}");
     }
 
     #[test]

@@ -80,7 +80,7 @@ pub const WHY_RECORDED: u32 = 0;
 pub const WHY_NOT_ASKED: u32 = 1;
 /// There is no libcupti.
 pub const WHY_NO_LIBRARY: u32 = 2;
-/// The libcupti that was found lacks functions: the detail names it.
+/// The libcupti that was found lacks functions: the detail names it. Of [`EVIDENCE_POINTERS`]: the driver does.
 pub const WHY_UNUSABLE_LIBRARY: u32 = 3;
 /// CUPTI refused: word 3 has its result.
 pub const WHY_REFUSED: u32 = 4;

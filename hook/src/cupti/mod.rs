@@ -21,14 +21,14 @@ use core::mem::MaybeUninit;
 use core::sync::atomic::{AtomicU32, AtomicUsize, Ordering};
 
 use umtui_wire::activity::{
-    EVIDENCE_ACTIVITY, EVIDENCE_CORRELATION, EVIDENCE_FAULTS, EVIDENCE_MEMORY, EVIDENCE_MIGRATIONS, EVIDENCE_WAITS,
-    WHY_NO_DEVICE, WHY_NO_LIBRARY, WHY_NO_THREAD, WHY_NOT_ASKED, WHY_RECORDED, WHY_REFUSED, WHY_STEPPED_ASIDE,
-    WHY_TAKEN, WHY_UNUSABLE_LIBRARY,
+    EVIDENCE_ACTIVITY, EVIDENCE_CORRELATION, EVIDENCE_FAULTS, EVIDENCE_MEMORY, EVIDENCE_MIGRATIONS, EVIDENCE_POINTERS,
+    EVIDENCE_WAITS, WHY_NO_DEVICE, WHY_NO_LIBRARY, WHY_NO_THREAD, WHY_NOT_ASKED, WHY_RECORDED, WHY_REFUSED,
+    WHY_STEPPED_ASIDE, WHY_TAKEN, WHY_UNUSABLE_LIBRARY,
 };
 
 use crate::config::Gpu;
 use crate::thread::WITH_CUPTI;
-use crate::{arch, capture, config, copier, definitions, devices, evidence, loader, sites, sys};
+use crate::{arch, capture, config, copier, definitions, devices, evidence, kernels, loader, sites, slots, sys};
 use library::{CounterConfig, Functions};
 
 pub use others::instead_of;
@@ -169,6 +169,7 @@ extern "C" fn open() {
     } else {
         connect(&wanted, &mut versions)
     };
+    versions.tell(EVIDENCE_POINTERS, &pointers(devices));
     // Where somebody else has meanwhile made us step aside, that stands.
     let state = if begun.is_ok() { ON } else { OFF };
     let _ = STATE.compare_exchange(STARTING, state, Ordering::AcqRel, Ordering::Acquire);
@@ -177,6 +178,19 @@ extern "C" fn open() {
             versions.tell(what, &trouble);
         }
     }
+}
+
+/// Whether pointers among the parameters of kernels are recorded. They come with the calls, and not from CUPTI.
+fn pointers(devices: Option<u32>) -> Trouble {
+    Trouble::new(if !slots::arguments_wanted() || !slots::launches_wanted() {
+        WHY_NOT_ASKED
+    } else if devices == Some(0) {
+        WHY_NO_DEVICE
+    } else if kernels::tell_parameters() {
+        WHY_RECORDED
+    } else {
+        WHY_UNUSABLE_LIBRARY
+    })
 }
 
 /// Finds the library and has it record. Whatever it refuses beyond the activity itself is said, and no hindrance.
