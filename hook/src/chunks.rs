@@ -7,12 +7,10 @@ use umtui_wire::clock::ClockTriple;
 use umtui_wire::header::CHUNK_UNIT;
 use umtui_wire::record::{Head, KIND_CLOCK, KIND_THREAD, SLOT_BYTES, Slot};
 
-use crate::file::OpenFile;
+use crate::file::{FIRST_BYTES, OpenFile};
 use crate::thread::Thread;
 use crate::{clock, copier, definitions, evidence, file, nvtx, space, sys, written};
 
-/// Bytes of a chunk that are reserved on disk at first, where the rest can follow.
-pub const FIRST_BYTES: u64 = 8192;
 /// Bytes left in a chunk for which another thread goes on in it.
 const WORTH_GOING_ON: u32 = 64 * SLOT_BYTES as u32;
 /// Bytes of an image: a window without its own header.

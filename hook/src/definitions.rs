@@ -15,7 +15,7 @@ use umtui_wire::table::{FUNCTIONS, Layer};
 
 use crate::elf::BuildId;
 use crate::lock::TryLock;
-use crate::{chunks, clock, memory, sys, text};
+use crate::{chunks, clock, file, memory, sys, text};
 
 /// Longest string that is kept; kernel names of templates reach several thousand bytes.
 const LONGEST: usize = 64 * 1024;
@@ -60,7 +60,7 @@ impl Writer {
 
     /// Opens the next chunk, with room for so many bytes of records.
     fn open(&mut self, bytes: u32) -> bool {
-        let first = chunks::FIRST_BYTES.max(u64::from(bytes.wrapping_add(chunk::HEADER_BYTES as u32)));
+        let first = file::FIRST_BYTES.max(u64::from(bytes.wrapping_add(chunk::HEADER_BYTES as u32)));
         let opened = chunks::open(chunk::KIND_DEFINITIONS, first, sys::thread_id());
         let Some((next, limit)) = opened else { return false };
         if !self.chunk.is_null() {

@@ -58,7 +58,7 @@ pub fn is_recording() -> bool {
 /// As [`enter`].
 unsafe fn decide(frame: &mut Frame, thread: &mut Thread) -> Verdict {
     loader::prepare();
-    let epoch = sites::epoch();
+    let (epoch, changes) = (sites::epoch(), sites::changes());
     let at_home = match route(frame, epoch) {
         None => return Verdict::Missing,
         Some(Way::Past(real)) => {
@@ -123,6 +123,8 @@ unsafe fn decide(frame: &mut Frame, thread: &mut Thread) -> Verdict {
         return Verdict::Pass;
     }
     if at_home {
+        // When recording begins, what is known of sites is forgotten; of this one it is known anew.
+        let epoch = if sites::changes() == changes { sites::epoch() } else { epoch };
         sites::remember(frame.site, epoch);
     }
     Verdict::Record

@@ -4,7 +4,7 @@
 //! believe is their own. Whoever needs the file opens it anew, by path, and checks that it is still the same.
 
 use core::ffi::CStr;
-use core::sync::atomic::{AtomicPtr, AtomicU32, AtomicU64, Ordering};
+use core::sync::atomic::{AtomicBool, AtomicPtr, AtomicU32, AtomicU64, Ordering};
 use umtui_wire::clock::ClockTriple;
 use umtui_wire::header::{self, CHUNK_UNIT, FileHeader, HEADER_BYTES};
 
@@ -18,6 +18,12 @@ static INODE: AtomicU64 = AtomicU64::new(0);
 /// How long the file was made at first: header, desks, window, place and definitions, which every process needs. Of the
 /// pieces a part is reserved, and the rest once it is needed: most children of a fork make few calls.
 const MADE_BYTES: u64 = 5 * CHUNK_UNIT;
+/// Of these, those that are mapped at once: all but the place.
+const MAPPED_BYTES: u64 = 4 * CHUNK_UNIT;
+/// Bytes of a piece that are reserved at first, where the rest can follow.
+pub const FIRST_BYTES: u64 = 8192;
+/// Whether small parts are reserved by writing zeros, see [`sys::reserves_by_writing`].
+static WRITES_RESERVE: AtomicBool = AtomicBool::new(false);
 /// Whether parts of a piece can be reserved: not where a page is as long as the piece.
 const IN_PARTS: bool = (align_of::<arch::OwnPages>() as u64) < CHUNK_UNIT;
 
@@ -84,10 +90,12 @@ pub fn create(config: &Config, clock: &Clock) -> Result<(), i32> {
 
 fn begin(fd: i32, config: &Config, clock: &Clock, pid: u32, host: &[u8; 64]) -> Result<(), i32> {
     let (device, inode) = sys::identity(fd).ok_or(libc::EIO)?;
-    let (mut made, mut mapped) = (0, None);
-    if config.place == Place::Mapped || config.place == Place::Best && !sys::is_remote(fd) {
+    let (mut made, mut mapped) = (Made::default(), None);
+    let kind = sys::file_system(fd);
+    if config.place == Place::Mapped || config.place == Place::Best && !sys::is_remote(kind) {
+        WRITES_RESERVE.store(sys::reserves_by_writing(kind), Ordering::Relaxed);
         made = make(fd, config.max_bytes)?;
-        mapped = sys::map(fd, 0, HEADER_BYTES).ok();
+        mapped = sys::map(fd, 0, made.mapped as usize).ok();
     }
     written::begin(mapped.is_none());
     let mapped = match mapped {
@@ -133,7 +141,7 @@ fn begin(fd: i32, config: &Config, clock: &Clock, pid: u32, host: &[u8; 64]) -> 
     header.magic = header::MAGIC;
     DEVICE.store(device, Ordering::Relaxed);
     INODE.store(inode, Ordering::Relaxed);
-    space::begin(config.max_bytes, made);
+    space::begin(config.max_bytes, made.bytes, mapped.cast(), if written::is_on() { 0 } else { made.mapped });
     HEADER.store(mapped, Ordering::SeqCst);
     count_early();
     write_cost();
@@ -144,21 +152,41 @@ fn begin(fd: i32, config: &Config, clock: &Clock, pid: u32, host: &[u8; 64]) -> 
     Ok(())
 }
 
-/// Gives the file its first length, and reserves the header. Nobody else has the file yet; later it must only grow.
-fn make(fd: i32, max_bytes: u64) -> Result<u64, i32> {
-    let reserve = |bytes| {
-        within_limit(0, bytes)?;
-        let reserved = sys::reserve(fd, 0, bytes);
-        if sys::failed(reserved) { Err(reserved.unsigned_abs() as i32) } else { Ok(()) }
-    };
+/// What a new file has.
+#[derive(Default)]
+struct Made {
+    /// Its length.
+    bytes: u64,
+    /// How much of it is mapped at once: the header, and pieces of which the first bytes are reserved.
+    mapped: u64,
+}
+
+/// Gives the file its first length, and reserves the header and the beginnings of the first pieces. Nobody else has the
+/// file yet; later it must only grow.
+fn make(fd: i32, max_bytes: u64) -> Result<Made, i32> {
+    let file = OpenFile(fd);
+    let made = make_open(&file, max_bytes);
+    // The caller's.
+    core::mem::forget(file);
+    made
+}
+
+fn make_open(file: &OpenFile, max_bytes: u64) -> Result<Made, i32> {
     let cap = if max_bytes == 0 { u64::MAX } else { max_bytes };
     let wanted = MADE_BYTES.min(cap).min(sys::file_size_limit());
-    if !IN_PARTS || wanted < MADE_BYTES || sys::failed(sys::set_length(fd, wanted)) {
-        reserve(CHUNK_UNIT)?;
-        return Ok(0);
+    if !IN_PARTS || wanted < MADE_BYTES || sys::failed(sys::set_length(file.0, wanted)) {
+        file.reserve(0, CHUNK_UNIT)?;
+        return Ok(Made { bytes: 0, mapped: HEADER_BYTES as u64 });
     }
-    reserve(HEADER_BYTES as u64)?;
-    Ok(wanted)
+    file.reserve(0, HEADER_BYTES as u64)?;
+    let mut made = Made { bytes: wanted, mapped: HEADER_BYTES as u64 };
+    let mut at = CHUNK_UNIT;
+    // Where there is no room for all, each piece is tried for when it is needed, and the header says why there was none.
+    while at < MAPPED_BYTES && file.reserve(at, FIRST_BYTES).is_ok() {
+        at = at.saturating_add(CHUNK_UNIT);
+        made.mapped = at;
+    }
+    Ok(made)
 }
 
 /// Whether there is a file, and recording goes on.
@@ -267,12 +295,15 @@ impl OpenFile {
         self.0
     }
 
-    /// Reserves a part of it on disk, growing it.
+    /// Reserves a part of it on disk, growing it. A small one must not have been written to.
     ///
     /// # Errors
     /// The errno.
     pub fn reserve(&self, offset: u64, bytes: u64) -> Result<(), i32> {
         within_limit(offset, bytes)?;
+        if bytes <= FIRST_BYTES && WRITES_RESERVE.load(Ordering::Relaxed) {
+            return sys::write_zeros(self.0, offset, bytes);
+        }
         let reserved = sys::reserve(self.0, offset, bytes);
         if sys::failed(reserved) { Err(reserved.unsigned_abs() as i32) } else { Ok(()) }
     }

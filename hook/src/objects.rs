@@ -93,8 +93,8 @@ pub struct Object {
     link: [usize; 3],
     /// Its place in the loader's list.
     pub order: usize,
-    /// As of which epoch of [`sites`].
-    epoch: u64,
+    /// As of which number of [`sites::changes`].
+    changes: u64,
     file_name: Name,
     soname: Name,
     /// Tables, see [`crate::symbols`].
@@ -117,7 +117,7 @@ impl Object {
         map: 0,
         link: [0; 3],
         order: 0,
-        epoch: 0,
+        changes: 0,
         file_name: Name::EMPTY,
         soname: Name::EMPTY,
         strings: 0,
@@ -139,9 +139,9 @@ impl Object {
         object
     }
 
-    fn read(map: usize, link: [usize; 3], order: usize, epoch: u64) -> Self {
+    fn read(map: usize, link: [usize; 3], order: usize, changes: u64) -> Self {
         let [base, name, _] = link;
-        let mut object = Self { base, map, link, order, epoch, ..Self::NONE };
+        let mut object = Self { base, map, link, order, changes, ..Self::NONE };
         object.file_name = Name::at(name);
         object.read_dynamic();
         let headers = if order == 0 { program_headers() } else { headers_of(base) };
@@ -264,7 +264,7 @@ struct Place(UnsafeCell<Table>);
 // SAFETY: used only by the holder of LOCK.
 unsafe impl Sync for Place {}
 static TABLE: Place =
-    Place(UnsafeCell::new(Table { objects: [Object::NONE; KEPT], count: 0, cut: false, is_read: false, epoch: 0 }));
+    Place(UnsafeCell::new(Table { objects: [Object::NONE; KEPT], count: 0, cut: false, is_read: false, changes: 0 }));
 
 /// The objects in the order of the list.
 struct Table {
@@ -272,9 +272,9 @@ struct Table {
     count: usize,
     /// There are more.
     cut: bool,
-    /// The list has been read, as of which epoch of [`sites`].
+    /// The list has been read, as of which number of [`sites::changes`].
     is_read: bool,
-    epoch: u64,
+    changes: u64,
 }
 
 impl Table {
@@ -300,7 +300,7 @@ impl Table {
 
     /// Reads the list anew. What is known is not read again, unless something else may have taken its place.
     fn renew(&mut self) {
-        let epoch = sites::epoch();
+        let changes = sites::changes();
         let staying = STAYING.load(Ordering::Relaxed);
         // Consistent as a rule at the first look. If not later either, this very thread is in the midst of changing it.
         for strict in [true, true, true, false] {
@@ -308,7 +308,7 @@ impl Table {
             let mut order = 0usize;
             let whole = walk(strict, |map, link| {
                 let is_it = |kept: &Object| {
-                    kept.map == map && kept.link == link && (kept.epoch == epoch || kept.order < staying)
+                    kept.map == map && kept.link == link && (kept.changes == changes || kept.order < staying)
                 };
                 let rest = self.objects.get(order..known.max(order)).unwrap_or_default();
                 match rest.iter().position(is_it) {
@@ -322,7 +322,7 @@ impl Table {
                             known = known.wrapping_add(1);
                         }
                         if let Some(place) = self.objects.get_mut(order) {
-                            *place = Object::read(map, link, order, epoch);
+                            *place = Object::read(map, link, order, changes);
                         }
                     }
                 }
@@ -339,7 +339,7 @@ impl Table {
             }
             sys::yield_now();
         }
-        (self.is_read, self.epoch) = (true, epoch);
+        (self.is_read, self.changes) = (true, changes);
     }
 }
 
@@ -352,7 +352,7 @@ pub fn find<R>(mut want: impl FnMut(&Object) -> Option<R>) -> Option<R> {
         let Some(_held) = LOCK.try_for_a_while() else { return find_anew(want) };
         // SAFETY: the lock is held.
         let table = unsafe { &mut *TABLE.0.get() };
-        let mut is_new = !table.is_read || table.epoch != sites::epoch();
+        let mut is_new = !table.is_read || table.changes != sites::changes();
         if is_new {
             table.renew();
         }

@@ -149,7 +149,7 @@ fn begin() -> bool {
         // A child knows what its parent does, but its file does not.
         modules::forget();
         kernels::forget();
-        sites::objects_changed();
+        sites::forget();
         slots::for_each_used(slots::define_once);
     }
     PAGE.generation.store(before.wrapping_add(1), Ordering::Release);

@@ -50,8 +50,22 @@ pub fn serve(site: u64, slot: usize, as_of: u64) {
     }
 }
 
+/// How often the set of loaded objects may have changed.
+static CHANGES: AtomicU64 = AtomicU64::new(0);
+
+/// See [`CHANGES`].
+pub fn changes() -> u64 {
+    CHANGES.load(Ordering::Acquire)
+}
+
 /// The set of loaded objects may have changed.
 pub fn objects_changed() {
+    CHANGES.fetch_add(1, Ordering::SeqCst);
+    forget();
+}
+
+/// Every site is to be looked at anew.
+pub fn forget() {
     EPOCH.fetch_add(EPOCH_STEP, Ordering::SeqCst);
     let count = USED_COUNT.swap(0, Ordering::SeqCst);
     if count > USED.len() {

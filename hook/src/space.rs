@@ -2,11 +2,11 @@
 //!
 //! Where the cap on the file's size is reached, the oldest chunks of events make room for new ones.
 
-use core::sync::atomic::{AtomicU64, Ordering};
+use core::sync::atomic::{AtomicPtr, AtomicU64, Ordering};
 use umtui_wire::chunk::{self, ChunkHeader};
 use umtui_wire::header::CHUNK_UNIT;
 
-use crate::file::{self, OpenFile};
+use crate::file::{self, FIRST_BYTES, OpenFile};
 use crate::lock::TryLock;
 use crate::sys;
 use crate::written;
@@ -23,11 +23,18 @@ static REUSE: TryLock = TryLock::new();
 const LOOKS: u32 = 256;
 static SEQUENCE: AtomicU64 = AtomicU64::new(0);
 
+/// Where the beginning of the file is mapped, and how much of it: pieces there have their first bytes reserved.
+static START: AtomicPtr<u8> = AtomicPtr::new(core::ptr::null_mut());
+static STARTED: AtomicU64 = AtomicU64::new(0);
+
 /// A new file: nothing is claimed but its first unit.
 ///
-/// The file is `made` bytes long; of pieces within that only a part need be reserved.
-pub fn begin(max_bytes: u64, made: u64) {
+/// The file is `made` bytes long; of pieces within that only a part need be reserved. The first `mapped` bytes of it are
+/// in memory already.
+pub fn begin(max_bytes: u64, made: u64, start: *mut u8, mapped: u64) {
     MADE.store(made, Ordering::Relaxed);
+    START.store(start, Ordering::Relaxed);
+    STARTED.store(mapped, Ordering::Relaxed);
     CLAIMED.store(CHUNK_UNIT, Ordering::Relaxed);
     OLDEST.store(CHUNK_UNIT, Ordering::Relaxed);
     SEQUENCE.store(0, Ordering::Relaxed);
@@ -110,6 +117,12 @@ fn memory(offset: u64, reserved: u64, reused: bool) -> Result<*mut u8, i32> {
             OpenFile::again()?.clear(offset, CHUNK_UNIT)?;
         }
         return sys::map_private(CHUNK_UNIT as usize);
+    }
+    if offset.saturating_add(CHUNK_UNIT) <= STARTED.load(Ordering::Relaxed) && !reused {
+        if reserved > FIRST_BYTES {
+            OpenFile::again()?.reserve(offset.saturating_add(FIRST_BYTES), reserved.saturating_sub(FIRST_BYTES))?;
+        }
+        return Ok(START.load(Ordering::Relaxed).wrapping_add(offset as usize));
     }
     let file = OpenFile::again()?;
     file.reserve(offset, reserved)?;
