@@ -65,8 +65,8 @@ mod tests {
         assert_eq!(doubts("api:cudaMem* layer:driver -cause:coherence kernel:x cudaMalloc"), Vec::<String>::new());
         let doubted = ["no known CUDA function fits `cudaMalocManaged`; did you mean cudaMallocManaged?"];
         assert_eq!(doubts("-under(api:cudaMalocManaged)"), doubted);
-        let doubted = "no cause fits `evicted`; known are user, coherence, prefetch, eviction, access-counters, unknown; did you mean eviction?";
-        assert_eq!(doubts("cause:evicted"), [doubted]);
+        let doubted = "no cause fits `evction`; known are user, coherence, prefetch, eviction, access-counters, unknown; did you mean eviction?";
+        assert_eq!(doubts("cause:evction"), [doubted]);
         assert_eq!(doubts("my_kernel"), Vec::<String>::new());
     }
 }

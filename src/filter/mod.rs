@@ -12,6 +12,7 @@ mod model;
 mod normal;
 mod pattern;
 mod presets;
+mod recorded;
 mod terms;
 #[cfg(test)]
 mod tests;
@@ -26,3 +27,4 @@ pub use model::{Comparison, Condition, NumberField, Pattern, TextField};
 pub use normal::{MAX_DEPTH, order};
 pub use pattern::{Matcher, PatternError};
 pub use presets::{Listed, listed, named, named_or_read, user_folder};
+pub use recorded::compiled;

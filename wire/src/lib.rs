@@ -12,6 +12,7 @@ pub mod checksum;
 pub mod chunk;
 pub mod clock;
 pub mod definition;
+pub mod filter;
 pub mod frame;
 pub mod group;
 pub mod header;
