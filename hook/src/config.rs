@@ -117,6 +117,11 @@ pub fn push_folder<const N: usize>(path: &mut text::Path<N>) {
     });
 }
 
+/// Calls `each` with the bytes of a variable's value as it was when the program was started.
+pub fn each_byte(name: &[u8], each: impl FnMut(u8)) {
+    variable(name, each);
+}
+
 /// Appends a variable's value as it was when the program was started.
 pub fn push_variable<const N: usize>(name: &[u8], path: &mut text::Path<N>) {
     variable(name, |byte| {

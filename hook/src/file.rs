@@ -10,7 +10,7 @@ use umtui_wire::header::{self, CHUNK_UNIT, FileHeader, HEADER_BYTES};
 
 use crate::clock::{self, Clock};
 use crate::config::{self, Config, Place};
-use crate::{arch, evidence, rank, space, sys, text, written};
+use crate::{arch, evidence, left_out, rank, space, sys, text, written};
 
 static HEADER: AtomicPtr<FileHeader> = AtomicPtr::new(core::ptr::null_mut());
 static DEVICE: AtomicU64 = AtomicU64::new(0);
@@ -124,6 +124,8 @@ fn begin(fd: i32, config: &Config, clock: &Clock, pid: u32, host: &[u8; 64]) -> 
     header.host = *host;
     (header.rank, header.local_rank) = rank::ranks();
     sys::folder(&mut header.folder);
+    header.groups_left_out = u32::from(!config.groups) & umtui_wire::group::ALL;
+    left_out::write_text(&mut header.filter);
     let parent = PARENT.load(Ordering::Acquire);
     if parent.is_null() {
         header.boot_id = boot_id();
@@ -362,6 +364,13 @@ fn count_early() {
 /// In a child after fork: what has no file was lost in the parent.
 pub fn after_fork() {
     LOST_EARLY.store(0, Ordering::Relaxed);
+}
+
+/// Counts a call that the filter has left out once it had returned.
+pub fn left_out() {
+    if let Some(calls) = live!(left_out, AtomicU64) {
+        calls.fetch_add(1, Ordering::Relaxed);
+    }
 }
 
 /// Publishes a clock reading, and wakes watchers.

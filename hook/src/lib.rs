@@ -37,6 +37,7 @@ mod follow;
 mod interpose;
 mod kept;
 mod kernels;
+mod left_out;
 mod link_map;
 mod loader;
 mod lock;

@@ -5,7 +5,7 @@ use core::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 use crate::arch::{self, Trampoline};
 use crate::{
     capture, chunks, clock, config, copier, cupti, definitions, desks, ending, evidence, file, follow, kept, kernels,
-    loader, modules, nvtx, objects, sites, slots, symbols, sys, thread,
+    left_out, loader, modules, nvtx, objects, sites, slots, symbols, sys, thread,
 };
 
 /// A page that the kernel wipes in a child after fork or clone, so one load tells a child from its parent.
@@ -135,6 +135,7 @@ fn begin() -> bool {
     if !config.wanted || !loader::is_glibc() {
         return false;
     }
+    left_out::begin();
     slots::record_only(config.arguments, config.groups);
     nvtx::begin(&config);
     let clock = clock::choose(config.ticks_per_second, config.clock);

@@ -10,7 +10,9 @@ use crate::append::{commit, room, with_chunk};
 use crate::arch::Frame;
 use crate::slots::{Slot, shape};
 use crate::thread::{BUSY, Thread};
-use crate::{capture, chunks, cupti, definitions, desks, file, kernels, procaddress, process, slots, sys};
+use crate::{
+    capture, chunks, clock, cupti, definitions, desks, file, kernels, left_out, procaddress, process, slots, sys,
+};
 
 /// Called by the trampoline when the real function has returned and the trampoline itself does not know how its
 /// arguments are read. Only the usual case is here: nothing is to be done but to write a record that fits the chunk.
@@ -128,12 +130,17 @@ unsafe fn leave_slowly(frame: &mut Frame, end: u64, thread: &mut Thread) {
     }
     let call = Opened::of(frame, thread);
     // SAFETY: this call's frame.
-    let written = with_chunk(thread, |thread| unsafe { write(frame, slot, flags, &call, end, thread) });
+    let written = with_chunk(thread, |thread| unsafe {
+        if slot.also.load(Ordering::Relaxed) & slots::ASKS != 0 && is_left_out(frame, slot, &call, end, thread) {
+            return true;
+        }
+        write(frame, slot, flags, &call, end, thread)
+    });
     if written != Some(true) {
         lost(thread);
     }
     close(frame, thread);
-    if slot.also.load(Ordering::Relaxed) != 0 && cupti::is_due() && frame.result as u32 == 0 {
+    if slot.also.load(Ordering::Relaxed) & !slots::ASKS != 0 && cupti::is_due() && frame.result as u32 == 0 {
         cupti::begin();
     }
     thread.hand_on_if_ending();
@@ -234,6 +241,27 @@ unsafe fn write(frame: &Frame, slot: &Slot, flags: u8, call: &Opened, end: u64, 
         commit(thread, record, head);
     }
     true
+}
+
+/// Whether the filter leaves out a call that has returned; it is counted then.
+///
+/// # Safety
+/// `frame` is the call's.
+#[cold]
+#[inline(never)]
+unsafe fn is_left_out(frame: &Frame, slot: &Slot, call: &Opened, end: u64, thread: &mut Thread) -> bool {
+    // When a clock reading is due, so is a look at the thread's name.
+    let has_room = room(thread, end).is_some();
+    // SAFETY: as the caller says.
+    let left_out = has_room && unsafe { left_out::leaves_out(frame, slot, end.wrapping_sub(call.start), thread) };
+    if left_out {
+        if slot.also.load(Ordering::Relaxed) & slots::SUBMITS != 0 {
+            thread.correlation = 0;
+            thread.correlation_depth = 0;
+        }
+        file::left_out();
+    }
+    left_out
 }
 
 /// Before the record of a call that hands work to a device: what the work is known by there, and which memory it may

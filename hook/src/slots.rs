@@ -7,6 +7,7 @@ use umtui_wire::group;
 use umtui_wire::record::{Head, KIND_CALL, SLOT_BYTES};
 use umtui_wire::table::{Access, FUNCTIONS, Op, Returns};
 
+use crate::left_out::{self, Recorded};
 use crate::{arch, exports, text};
 
 /// Slots of exported names.
@@ -35,7 +36,7 @@ pub struct Slot {
     pub unknown: AtomicU8,
     /// How its arguments are read, one of [`shape`].
     pub shape: AtomicU8,
-    /// [`INITIALISES`], [`SUBMITS`].
+    /// [`INITIALISES`], [`SUBMITS`], [`ASKS`].
     pub also: AtomicU8,
 }
 
@@ -110,6 +111,8 @@ pub const LEFT_OUT: u8 = 128;
 pub const INITIALISES: u8 = 1;
 /// It hands work to a device.
 pub const SUBMITS: u8 = 2;
+/// Whether a call is recorded depends on what is known once it has returned.
+pub const ASKS: u8 = 4;
 /// Any of the actions after the call.
 pub const ACTIONS: u8 = ACTION_PROC_ADDRESS | ACTION_LAUNCH | ACTION_LAUNCH_EX | ACTION_UNLOAD;
 
@@ -181,7 +184,8 @@ impl Slot {
         self.shape.store(shape::of(ops), Ordering::Relaxed);
         let flags = returns | text | actions(function.name.as_bytes());
         self.flags.store(if left_out { LEFT_OUT } else { flags }, Ordering::Relaxed);
-        self.also.store(if left_out { 0 } else { also(function.name.as_bytes()) }, Ordering::Relaxed);
+        let also = also(function.name.as_bytes()) | asks(function.name.as_bytes());
+        self.also.store(if left_out { 0 } else { also }, Ordering::Relaxed);
         self.record_bytes.store(NEVER_QUICK, Ordering::Relaxed);
         self.set_head(if arguments_wanted() { function.extra } else { 0 }, api);
     }
@@ -195,7 +199,7 @@ static UNWANTED: AtomicU16 = AtomicU16::new(0);
 pub fn record_only(arguments: bool, groups: u16) {
     WITHOUT_ARGUMENTS.store(u8::from(!arguments), Ordering::Relaxed);
     UNWANTED.store(!groups, Ordering::Relaxed);
-    if !arguments || groups != u16::MAX {
+    if !arguments || groups != u16::MAX || left_out::is_on() {
         for_each_used(|slot| {
             if slot.api() < API_DYNAMIC {
                 slot.describe(slot.api());
@@ -218,13 +222,21 @@ pub fn launches_wanted() -> bool {
 /// where launches are: another kernel may have the handle afterwards.
 fn is_wanted(name: &[u8]) -> bool {
     let unwanted = UNWANTED.load(Ordering::Relaxed);
-    let is_in = |name: &[u8]| unwanted.wrapping_shr(group::of(name) as u32) & 1 == 0;
+    let is_in =
+        |name: &[u8]| unwanted.wrapping_shr(group::of(name) as u32) & 1 == 0 && left_out::of(name) != Recorded::Never;
     let actions = actions(name);
     // The first of all calls is always: it opens the door to what the GPU does.
     is_in(name)
         || also(name) & INITIALISES != 0
         || actions & (ACTION_PROC_ADDRESS | CONTROLS_RECORDING) != 0
         || actions & ACTION_UNLOAD != 0 && is_in(b"cuLaunchKernel")
+}
+
+/// [`ASKS`] or nothing. Calls after which something is to be done in any case are recorded in any case.
+fn asks(name: &[u8]) -> u8 {
+    let must = also(name) & INITIALISES != 0
+        || actions(name) & (ACTION_PROC_ADDRESS | CONTROLS_RECORDING | ACTION_UNLOAD) != 0;
+    if !must && left_out::of(name) == Recorded::ByCall { ASKS } else { 0 }
 }
 
 /// What is to be done after a call, by name.

@@ -43,6 +43,9 @@ pub const GROUPS: [(Group, &str); 11] = [
     (Group::Range, "range"),
 ];
 
+/// A bit for each group.
+pub const ALL: u32 = (1 << GROUPS.len()) - 1;
+
 /// Pieces of names, the first that fits decides: a piece that begins with `^` stands at the beginning of the name after
 /// `cuda` or `cu`.
 const RULES: [(&str, Group); 62] = [

@@ -93,8 +93,14 @@ pub struct FileHeader {
     pub rank: u32,
     /// Likewise the rank on its host.
     pub local_rank: u32,
+    /// Live: calls that the filter left out once they had returned.
+    pub left_out: u64,
+    /// Groups of functions that are not recorded, a bit for each of [`crate::group::Group`].
+    pub groups_left_out: u32,
     /// Zero.
-    pub reserved2: [u64; 30],
+    pub reserved2: u32,
+    /// The filter that calls had to fit to be recorded, as its user wrote it, NUL-padded; cut if longer.
+    pub filter: [u8; crate::filter::TEXT_MAX],
     /// Host name, NUL-padded.
     pub host: [u8; 64],
     /// Path of the program, NUL-padded; cut if longer.
