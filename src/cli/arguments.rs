@@ -5,6 +5,7 @@ use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
+use super::filter::Recorded;
 use crate::launch::{Capture, Gpu, RunOptions};
 
 /// Explore what CUDA programs do with unified memory, in the terminal, live or afterwards.
@@ -97,6 +98,10 @@ pub struct Extent {
     /// range for the program's ranges (NVTX)
     #[arg(long, value_name = "GROUPS", value_delimiter = ',', value_parser = group)]
     pub only: Vec<&'static str>,
+    /// Record only calls that fit: a file, a name from `umtui filter list`, or an expression such as
+    /// "dur>=100us -thread:monitor"; calls about memory, streams, events and waits are recorded in any case
+    #[arg(long, value_name = "FILE|EXPR", allow_hyphen_values = true, value_parser = super::filter::recorded)]
+    pub filter: Option<Recorded>,
     /// Record API calls alone: no kernels, copies or migrations
     #[arg(long, conflicts_with_all = ["um_faults", "gpu_memory", "gpu_waits", "whole_graphs"])]
     pub no_gpu: bool,
@@ -123,6 +128,7 @@ impl Extent {
             capture: self.capture.clone(),
             arguments: !self.no_args,
             only: self.only.clone(),
+            filter: self.filter.as_ref().map(|filter| filter.compiled.clone()),
             gpu: Gpu {
                 on: !self.no_gpu,
                 faults: self.um_faults,
@@ -140,6 +146,7 @@ impl Extent {
     #[must_use]
     pub fn unseen(&self) -> &'static str {
         match (&self.capture, self.only.is_empty()) {
+            (Capture::All, true) if self.filter.is_some() => "no CUDA call that fits --filter was seen",
             (Capture::All, true) => "no CUDA call was seen",
             (Capture::All, false) => "no CUDA call of the groups in --only was seen",
             _ => "no CUDA call was seen while --capture was on",
@@ -150,7 +157,7 @@ impl Extent {
     #[must_use]
     pub fn advice(&self) -> &'static str {
         match (&self.capture, self.only.is_empty()) {
-            (Capture::All, true) => "`umtui doctor` says what may be in the way",
+            (Capture::All, true) if self.filter.is_none() => "`umtui doctor` says what may be in the way",
             _ => "leave that option out to see which calls there are",
         }
     }

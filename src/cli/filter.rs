@@ -56,6 +56,19 @@ pub enum To {
     Expr,
 }
 
+/// A filter for a recording.
+#[derive(Clone, Debug)]
+pub struct Recorded {
+    /// As the hook reads it.
+    pub compiled: String,
+}
+
+/// The filter that stands for a recording on the command line.
+pub(super) fn recorded(text: &str) -> Result<Recorded, String> {
+    let filter = filter::named_or_read(text.as_ref()).map_err(|error| error.to_string())?;
+    filter::compiled(&filter).map(|compiled| Recorded { compiled })
+}
+
 /// Does what was asked for; 1 if a file that was to be checked is no filter.
 ///
 /// # Errors
@@ -106,7 +119,7 @@ fn check(files: &[PathBuf]) -> anyhow::Result<u8> {
 }
 
 /// Prints what is wrong with a filter, and the line below it.
-pub(super) fn say(error: &FilterError) {
+fn say(error: &FilterError) {
     eprintln!("umtui: {error}");
     eprint!("{}", error.excerpt());
 }

@@ -69,6 +69,8 @@ pub struct RunOptions {
     pub arguments: bool,
     /// Groups of functions, all if there are none: names of [`umtui_wire::group::GROUPS`].
     pub only: Vec<&'static str>,
+    /// What calls have to fit to be recorded, compiled (`umtui_wire::filter`); `None` for all.
+    pub filter: Option<String>,
     /// What of the GPU's side.
     pub gpu: Gpu,
     /// Whether ranges (NVTX) are recorded.
@@ -82,6 +84,7 @@ impl Default for RunOptions {
             capture: Capture::All,
             arguments: true,
             only: Vec::new(),
+            filter: None,
             gpu: Gpu::default(),
             ranges: true,
         }
@@ -156,6 +159,9 @@ impl Environment {
         }
         if !options.only.is_empty() {
             variables.push(("UMTUI_ONLY", options.only.join(",").into()));
+        }
+        if let Some(filter) = &options.filter {
+            variables.push(("UMTUI_FILTER", filter.into()));
         }
         Ok(Self { hook: hook.to_owned(), variables })
     }

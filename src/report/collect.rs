@@ -8,6 +8,7 @@ use super::graphs::{self, Graph};
 use super::migrated::{self, Migrated};
 use super::ranges::{self, RangeRow};
 use crate::graph::{Cells, Gpu, QUANTILE_ERROR_PCT, Stats};
+use crate::session::left_out::{LeftOut, left_out};
 use crate::session::{Loaded, Member, cost};
 use crate::trace::{Layer, NO_DEVICE, State, StreamId, StreamKind, Trace, TrackId};
 
@@ -66,6 +67,8 @@ pub struct TraceBlock {
     pub missed: u64,
     /// Older events that made room for newer ones.
     pub discarded: u64,
+    /// What the recording was told to leave out.
+    pub left_out: Vec<LeftOut>,
     /// Something is missing at the end or in the middle.
     pub truncated: bool,
     /// What the hook added to each call by its own measure, ps, and of the run, millionths; `None`: not measured.
@@ -242,6 +245,7 @@ fn block(trace: &Trace, cells: [&Cells; 2]) -> TraceBlock {
         lost: trace.lost(),
         missed: trace.processes.iter().map(|process| process.missed).sum(),
         discarded: trace.processes.iter().fold(0, |sum: u64, process| sum.saturating_add(process.discarded)),
+        left_out: left_out(trace),
         truncated: truncated(trace),
         costs: None,
         cost: crate::session::cost::cost(trace).map(|cost| (cost.per_call_ps, cost.share_ppm)),

@@ -9,6 +9,7 @@ use super::gpu_json::{self, GpuKeys};
 use super::graphs::Graph;
 use super::migrated::Migrated;
 use super::ranges::RangeRow;
+use crate::session::left_out::LeftOut;
 use crate::session::safe::prints;
 use crate::trace::Layer;
 
@@ -52,10 +53,23 @@ struct TraceKeys<'a> {
     lost: u64,
     missed: u64,
     discarded: u64,
+    left_out: Vec<LeftOutKeys<'a>>,
     truncated: bool,
     hook_ps_per_call: Option<u64>,
     hook_share_ppm: Option<u64>,
     evidence: &'a [String],
+}
+
+#[derive(Serialize)]
+struct LeftOutKeys<'a> {
+    filter: Option<&'a str>,
+    groups: &'a [&'static str],
+    calls: u64,
+}
+
+fn left_out(out: &LeftOut) -> LeftOutKeys<'_> {
+    let filter = Some(out.filter.as_str()).filter(|filter| !filter.is_empty());
+    LeftOutKeys { filter, groups: &out.groups, calls: out.calls }
 }
 
 #[derive(Serialize)]
@@ -126,6 +140,7 @@ pub fn json(report: &Report) -> String {
             lost: block.lost,
             missed: block.missed,
             discarded: block.discarded,
+            left_out: block.left_out.iter().map(left_out).collect(),
             truncated: block.truncated,
             hook_ps_per_call: block.cost.map(|(per_call, _)| per_call),
             hook_share_ppm: block.cost.map(|(_, share)| share),

@@ -1,5 +1,6 @@
 //! Which evidence is missing, since when, why, and what to do: in sentences for people.
 
+use super::left_out;
 use super::safe::safe;
 use crate::trace::activity::{Statement, What};
 use crate::trace::{ProcessId, Trace};
@@ -112,7 +113,7 @@ pub fn lines(trace: &Trace) -> Vec<String> {
         lines.push((not_asked, format!("{}{of}{since}: {}{remedy}", whats.join(", "), missing.why)));
     }
     lines.sort_by_key(|(not_asked, _)| *not_asked);
-    lines.into_iter().map(|(_, line)| line).collect()
+    lines.into_iter().map(|(_, line)| line).chain(left_out::lines(trace)).collect()
 }
 
 /// What is recorded, or was for a time, in words.

@@ -25,6 +25,7 @@ mod gpu_details;
 mod gpu_events;
 mod labels;
 mod launches;
+pub mod left_out;
 mod loaded;
 mod matches;
 mod metrics;

@@ -69,6 +69,12 @@ pub struct Process {
     pub missed: u64,
     /// Older events that made room for newer ones before they were read.
     pub discarded: u64,
+    /// The filter that calls had to fit to be recorded, as its user wrote it; empty for none. Not safe for the terminal.
+    pub filter: String,
+    /// Calls that it left out once they had returned; those of functions that it leaves out altogether are not counted.
+    pub left_out: u64,
+    /// Groups of functions that are not recorded, a bit for each of `umtui_wire::group::Group`.
+    pub groups_left_out: u32,
     /// Cap on the file's bytes, zero for none.
     pub max_bytes: u64,
     /// Measured cost of recording one call, ps; zero if not measured.

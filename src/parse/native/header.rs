@@ -57,6 +57,9 @@ pub fn process(header: &FileHeader, names: &mut Names, file: usize) -> Process {
         ticks_per_second: header.ticks_per_second,
         rate_error_ppb: header.rate_error_ppb,
         state: state(header, false),
+        filter: cut(&header.filter),
+        left_out: header.left_out,
+        groups_left_out: header.groups_left_out,
         max_bytes: header.max_bytes,
         cost_ps: header.cost_ps,
         file,
@@ -77,8 +80,12 @@ pub const fn state(header: &FileHeader, gone: bool) -> State {
 }
 
 fn text(field: &[u8], names: &mut Names) -> NameId {
-    let bytes = field.split(|&byte| byte == 0).next().unwrap_or_default();
-    names.intern(&String::from_utf8_lossy(bytes))
+    names.intern(&cut(field))
+}
+
+/// What comes before the first NUL.
+fn cut(field: &[u8]) -> String {
+    String::from_utf8_lossy(field.split(|&byte| byte == 0).next().unwrap_or_default()).into_owned()
 }
 
 /// Arguments, each ended by a NUL; an empty one is an argument, the zeros after the last are not.

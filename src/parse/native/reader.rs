@@ -213,8 +213,10 @@ impl NativeReader {
             process.state = state;
             process.last_ns = process.last_ns.max(last);
             let paused = self.header.paused != 0;
-            let changed = changed || process.paused != paused;
+            let left_out = self.header.left_out;
+            let changed = changed || process.paused != paused || process.left_out != left_out;
             process.paused = paused;
+            process.left_out = left_out;
             if changed {
                 trace.touch();
             }
