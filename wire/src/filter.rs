@@ -251,8 +251,11 @@ pub fn is_kept(name: &[u8]) -> bool {
         b"cuDevicePrimaryCtxReset",
     ];
     let is_version = |rest: &[u8]| rest.is_empty() || rest.starts_with(b"_v");
+    let asks = |piece: &[u8]| name.windows(piece.len()).any(|part| part == piece);
     match group::of(name) {
-        Group::Memory | Group::Sync | Group::Stream | Group::Event | Group::Graph => true,
+        // Questions change nothing.
+        Group::Memory => ![&b"GetInfo"[..], b"GetAttribute", b"RangeGet", b"GetAddressRange"].into_iter().any(asks),
+        Group::Sync | Group::Stream | Group::Event | Group::Graph => true,
         Group::Device => STATE.iter().any(|state| name.strip_prefix(*state).is_some_and(is_version)),
         // Graphs may allocate and free memory.
         Group::Launch => name.windows(11).any(|piece| piece == b"GraphLaunch"),
