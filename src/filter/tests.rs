@@ -296,3 +296,29 @@ fn depth_and_size_are_bounded() {
         assert_eq!(again(&filter, spelling), filter);
     }
 }
+
+/// The block of the manual in this language.
+fn example<'a>(page: &'a str, language: &str) -> &'a str {
+    let (_, rest) = page.split_once(&format!("```{language}\n")).unwrap();
+    rest.split_once("```").unwrap().0
+}
+
+#[test]
+fn the_manual_shows_the_same_filter_three_times_and_every_field() {
+    let page = std::fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/docs/filters.md")).unwrap();
+    let xml = Filter::of_bytes("x.xml", None, example(&page, "xml").as_bytes()).unwrap();
+    assert_eq!(Filter::of_bytes("x.toml", None, example(&page, "toml").as_bytes()), Ok(xml.clone()));
+    let line = Filter::of_bytes("x.expr", None, example(&page, "text").as_bytes()).unwrap();
+    assert_eq!(line.condition, xml.condition);
+    assert_eq!(xml.write(Spelling::Xml), example(&page, "xml"));
+    for row in fields::FIELDS {
+        let also = row.also.iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ");
+        let also = if also.is_empty() { String::new() } else { format!("{also} ") };
+        let line = format!("| `{}` | {also}| {} |\n", row.name, row.meaning);
+        assert!(page.contains(&line), "{line}");
+    }
+    for listed in listed().into_iter().filter(|listed| listed.path.is_none()) {
+        let line = format!("| `{}` | {} |\n", listed.name, listed.filter.unwrap().description);
+        assert!(page.contains(&line), "{line}");
+    }
+}
