@@ -10,9 +10,7 @@ use crate::append::{commit, room, with_chunk};
 use crate::arch::Frame;
 use crate::slots::{Slot, shape};
 use crate::thread::{BUSY, Thread};
-use crate::{
-    capture, chunks, clock, cupti, definitions, desks, file, kernels, left_out, procaddress, process, slots, sys,
-};
+use crate::{capture, chunks, cupti, definitions, desks, file, kernels, left_out, procaddress, process, slots, sys};
 
 /// Called by the trampoline when the real function has returned and the trampoline itself does not know how its
 /// arguments are read. Only the usual case is here: nothing is to be done but to write a record that fits the chunk.
