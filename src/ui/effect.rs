@@ -30,11 +30,47 @@ pub struct Scope {
     pub label: String,
 }
 
+/// What a prompt asks for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Ask {
+    /// Names to look for.
+    Search,
+}
+
+impl Ask {
+    /// Stands before what is typed.
+    pub fn sign(self) -> &'static str {
+        match self {
+            Self::Search => "/",
+        }
+    }
+
+    /// Said beside an empty line.
+    pub fn hint(self) -> &'static str {
+        match self {
+            Self::Search => "search: Enter stays there, Esc goes back; n N next and previous",
+        }
+    }
+}
+
+/// What happened to what is typed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Said {
+    /// It has changed.
+    Typed,
+    /// It is what was meant.
+    Entered,
+    /// It was not meant after all.
+    Cancelled,
+}
+
 /// A popup to open.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Popup {
     /// The column chooser, with the columns that are shown now.
     Columns(Chosen),
+    /// A prompt, with the text that it begins with.
+    Prompt(Ask, String),
     /// The chooser of kinds of events, with those that are shown now.
     Kinds(EventKinds),
     /// Names and values.
@@ -64,6 +100,8 @@ pub enum Effect {
     Columns(Chosen, Option<Column>),
     /// Show these kinds of events.
     Kinds(EventKinds),
+    /// Something was typed into a prompt.
+    Said(Ask, Said, String),
     /// Let the program run on and leave.
     Detach,
     /// Ask the program to end and leave.

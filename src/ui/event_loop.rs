@@ -210,8 +210,12 @@ where
                 self.root.size = Size::new(*width, *height);
                 self.dirty = true;
             }
-            // No prompt is open that text could go to, and pasted text must not be taken for keys.
-            Event::Paste(_) | Event::Mouse(_) | Event::FocusGained | Event::FocusLost => {}
+            Event::Paste(text) => {
+                self.dirty = true;
+                let order = self.root.paste(text);
+                return self.obey(order);
+            }
+            Event::Mouse(_) | Event::FocusGained | Event::FocusLost => {}
         }
         Ok(None)
     }
@@ -225,6 +229,10 @@ where
         let order = self.root.key(key, child);
         let waits = !self.root.prefix.is_empty() && !self.root.continuations_shown;
         self.continuations_due = waits.then(|| Instant::now() + self.continuations);
+        self.obey(order)
+    }
+
+    fn obey(&mut self, order: Order) -> anyhow::Result<Option<Outcome>> {
         match order {
             Order::None => {}
             Order::Interrupt => self.with_handle(|handle| handle.terminate()),

@@ -37,7 +37,10 @@ pub fn draw(root: &Root, buffer: &mut Buffer) {
     if root.continuations_shown {
         which_key(root, &mut paint);
     }
-    hints(root, &mut paint, Rect { y: area.bottom() - 1, height: 1, ..area });
+    let line = Rect { y: area.bottom() - 1, height: 1, ..area };
+    if !root.layers.last().is_some_and(|layer| layer.draw_line(&mut paint, line)) {
+        hints(root, &mut paint, line);
+    }
 }
 
 fn too_small(paint: &mut Paint<'_>, area: Rect) {

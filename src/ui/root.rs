@@ -3,9 +3,12 @@
 //! It turns keys into actions, hands each to the popup or screen it is for, and carries out what that asks for.
 //! What reaches beyond the screen (the program, the terminal) it hands on as an [`Order`].
 
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
 use ratatui::layout::{Rect, Size};
 
-use super::effect::{Effect, Outcome, Popup};
+use super::effect::{Ask, Effect, Outcome, Popup, Said};
 use super::keys::{Action, Context, Key, Keymap, Match};
 use super::layers::{self, Layer};
 use super::screens::{Screen, ScreenId, Screens, calls};
@@ -65,6 +68,8 @@ pub struct Root {
     pub notice: Option<String>,
     /// The terminal's size.
     pub size: Size,
+    /// What was entered into prompts, the newest last.
+    history: BTreeMap<Ask, Arc<Vec<String>>>,
     trail: Vec<ScreenId>,
     interrupted: bool,
 }
@@ -89,6 +94,7 @@ impl Root {
             display: Display::Running,
             notice: setup.notice,
             size,
+            history: BTreeMap::new(),
             trail: Vec::new(),
             interrupted: false,
         }
@@ -116,8 +122,12 @@ impl Root {
         match self.keymap.find(self.context(), &self.prefix) {
             Match::Prefix => Order::None,
             Match::Nothing => {
+                let alone = self.prefix.len() == 1;
                 self.end_prefix();
-                Order::None
+                match key.character().filter(|_| alone && self.context().takes_text()) {
+                    Some(character) => self.insert(character.encode_utf8(&mut [0; 4])),
+                    None => Order::None,
+                }
             }
             Match::Action(action) => {
                 self.end_prefix();
@@ -129,6 +139,17 @@ impl Root {
     fn end_prefix(&mut self) {
         self.prefix.clear();
         self.continuations_shown = false;
+    }
+
+    /// Takes pasted text. Where none is typed it must not be taken for keys.
+    pub fn paste(&mut self, text: &str) -> Order {
+        self.notice = None;
+        if self.context().takes_text() { self.insert(text) } else { Order::None }
+    }
+
+    fn insert(&mut self, text: &str) -> Order {
+        let effect = self.layers.last_mut().map(|layer| layer.insert(text));
+        self.obey(effect.unwrap_or_default())
     }
 
     fn act(&mut self, action: Action, child: Option<Child>) -> Order {
@@ -146,10 +167,12 @@ impl Root {
                 Order::None
             }
             Action::Back => {
-                if self.layers.pop().is_none() {
+                let Some(mut layer) = self.layers.pop() else {
                     self.back();
-                }
-                Order::None
+                    return Order::None;
+                };
+                let effect = layer.cancel();
+                self.obey(effect)
             }
             other => {
                 let body = self.body();
@@ -175,6 +198,11 @@ impl Root {
                 self.layers.push(Box::new(layers::details::Details::new(title, fields)));
             }
             Effect::Open(Popup::Kinds(kinds)) => self.layers.push(Box::new(layers::kinds::Kinds::new(kinds))),
+            Effect::Open(Popup::Prompt(ask, text)) => {
+                let history = self.history.entry(ask).or_default().clone();
+                self.layers.push(Box::new(layers::prompt::Prompt::new(ask, &text, history)));
+            }
+            Effect::Said(ask, said, text) => self.said(ask, said, text),
             Effect::Kinds(kinds) => self.screens.events.show_kinds(kinds),
             Effect::Close => drop(self.layers.pop()),
             Effect::Columns(chosen, sort) => calls::choose(&mut self.screens.calls, chosen, sort),
@@ -182,6 +210,17 @@ impl Root {
             Effect::Terminate => return Order::Leave(Outcome::Terminated),
         }
         Order::None
+    }
+
+    /// Takes what was typed into a prompt.
+    fn said(&mut self, ask: Ask, said: Said, text: String) {
+        if said == Said::Entered {
+            self.layers.pop();
+            remember(Arc::make_mut(self.history.entry(ask).or_default()), &text);
+        }
+        match ask {
+            Ask::Search => {}
+        }
     }
 
     /// Shows a screen from which `back` returns here.
@@ -241,5 +280,20 @@ impl Root {
             _ => Display::Running,
         };
         Order::None
+    }
+}
+
+/// Lines that are remembered of each kind of prompt.
+const REMEMBERED: usize = 100;
+
+/// Puts a line at the end, once.
+fn remember(history: &mut Vec<String>, line: &str) {
+    if line.trim().is_empty() {
+        return;
+    }
+    history.retain(|known| known != line);
+    history.push(line.to_owned());
+    if history.len() > REMEMBERED {
+        history.remove(0);
     }
 }

@@ -70,6 +70,14 @@ impl Key {
         Some(Self { code, modifiers })
     }
 
+    /// The character that it types, if it types one.
+    pub fn character(&self) -> Option<char> {
+        match self.code {
+            KeyCode::Char(character) if self.modifiers.is_empty() => Some(character),
+            _ => None,
+        }
+    }
+
     /// Reads a spelling such as `g`, `G`, `Ctrl-d`, `shift-tab`, `PgDn`, `F1`. Names and modifiers may be in capitals
     /// or not; a character stands for itself.
     ///

@@ -3,6 +3,7 @@
 //! Names of actions, contexts and keys stand in people's config files: they may be added to, not changed.
 
 use crate::ui::screens::ScreenId;
+use crate::ui::widgets::input::Edit;
 
 /// What a key asks for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -55,6 +56,8 @@ pub enum Action {
     Unscope,
     Check,
     Automatic,
+    Edit(Edit),
+    Complete,
     Detach,
     Terminate,
     Stay,
@@ -73,11 +76,12 @@ pub enum Context {
     Kinds,
     Details,
     QuitDialog,
+    Prompt,
 }
 
 impl Context {
     /// Every context.
-    pub const ALL: [Self; 9] = [
+    pub const ALL: [Self; 10] = [
         Self::Overview,
         Self::Calls,
         Self::Events,
@@ -87,6 +91,7 @@ impl Context {
         Self::Kinds,
         Self::Details,
         Self::QuitDialog,
+        Self::Prompt,
     ];
 
     /// Its name in docs and headings.
@@ -101,7 +106,13 @@ impl Context {
             Self::Kinds => "kinds of events",
             Self::Details => "details",
             Self::QuitDialog => "quit dialog",
+            Self::Prompt => "prompts",
         }
+    }
+
+    /// Whether keys that mean nothing else are text.
+    pub fn takes_text(self) -> bool {
+        self == Self::Prompt
     }
 
     /// Its name in config files.
@@ -109,6 +120,7 @@ impl Context {
         match self {
             Self::Kinds => "kinds",
             Self::QuitDialog => "quit",
+            Self::Prompt => "prompt",
             other => other.name(),
         }
     }
@@ -131,9 +143,11 @@ pub struct Entry {
     pub hint: &'static str,
 }
 
-use Context::{Calls, Columns, Details, Events, Help, Kinds, Output, Overview, QuitDialog};
+use Context::{Calls, Columns, Details, Events, Help, Kinds, Output, Overview, Prompt, QuitDialog};
 
 const ALL: &[Context] = &Context::ALL;
+const KEYED: &[Context] = &[Overview, Calls, Events, Output, Help, Columns, Kinds, Details, QuitDialog];
+const TEXT: &[Context] = &[Prompt];
 const SCREENS: &[Context] = &[Overview, Calls, Events, Output];
 const POPUPS: &[Context] = &[Help, Columns, Kinds, Details];
 const CURSOR: &[Context] = &[Calls, Events, Columns, Kinds];
@@ -222,6 +236,28 @@ pub static TABLE: &[Entry] = &[
     row(Action::Detach, "detach", &["d"], &[QuitDialog], "detach", "Quit; the program runs on and is still recorded"),
     row(Action::Terminate, "terminate", &["t"], &[QuitDialog], "terminate", "Ask the program to end, then quit"),
     row(Action::Stay, "stay", &["s", "q"], &[QuitDialog], "stay", "Do not quit"),
+    row(Action::Open, "open", &["Enter"], &[Prompt], "take", "Take what was typed"),
+    row(Action::Complete, "complete", &["Tab"], &[Prompt], "complete", "Take the next completion"),
+    row(Action::Edit(Edit::Older), "older", &["Up"], &[Prompt], "older", "What was entered before"),
+    row(Action::Edit(Edit::Newer), "newer", &["Down"], &[Prompt], "", "What was entered after that"),
+    row(Action::Edit(Edit::Left), "edit-left", &["Left"], TEXT, "", "A character to the left"),
+    row(Action::Edit(Edit::Right), "edit-right", &["Right"], TEXT, "", "A character to the right"),
+    row(Action::Edit(Edit::WordLeft), "edit-word-left", &["Ctrl-Left"], TEXT, "", "A word to the left"),
+    row(Action::Edit(Edit::WordRight), "edit-word-right", &["Ctrl-Right"], TEXT, "", "A word to the right"),
+    row(Action::Edit(Edit::Start), "edit-start", &["Ctrl-a", "Home"], TEXT, "", "To the beginning"),
+    row(Action::Edit(Edit::End), "edit-end", &["Ctrl-e", "End"], TEXT, "", "To the end"),
+    row(Action::Edit(Edit::EraseLeft), "erase-left", &["Backspace"], TEXT, "", "Erase the character before"),
+    row(
+        Action::Edit(Edit::EraseRight),
+        "erase-right",
+        &["Del", "Ctrl-d"],
+        TEXT,
+        "",
+        "Erase the character under the cursor",
+    ),
+    row(Action::Edit(Edit::EraseWord), "erase-word", &["Ctrl-w"], TEXT, "", "Erase the word before"),
+    row(Action::Edit(Edit::EraseToStart), "erase-to-start", &["Ctrl-u"], TEXT, "", "Erase all before"),
+    row(Action::Edit(Edit::EraseToEnd), "erase-to-end", &["Ctrl-k"], TEXT, "", "Erase all after"),
     row(Action::Down, "down", &["j", "Down"], SCROLL, "", "Down"),
     row(Action::Up, "up", &["k", "Up"], SCROLL, "", "Up"),
     row(Action::HalfDown, "half-down", &["Ctrl-d"], SCROLL, "", "Half a page down"),
@@ -243,11 +279,13 @@ pub static TABLE: &[Entry] = &[
     row(Action::Go(ScreenId::Events), "go-events", &["6"], SCREENS, "events", "Events: everything in order"),
     row(Action::Go(ScreenId::Output), "go-output", &["9"], SCREENS, "output", "Output: what the program printed"),
     row(Action::Pause, "pause", &["Space"], SCREENS, "", "While live: hold the display, or let it go on"),
-    row(Action::Back, "back", &["Esc"], ALL, "", "Back by one: prefix, popup, screen"),
+    row(Action::Back, "back", &["Esc"], KEYED, "", "Back by one: prefix, popup, screen"),
+    row(Action::Back, "back", &["Esc", "Ctrl-c"], TEXT, "cancel", "Never mind"),
     row(Action::Quit, "quit", &["q"], SCREENS, "", "Quit; asks first while the program runs"),
     row(Action::Quit, "quit", &["q"], POPUPS, "close", "Close this"),
-    row(Action::Interrupt, "interrupt", &["Ctrl-c"], ALL, "", "Interrupt the program; again, or without one: quit"),
+    row(Action::Interrupt, "interrupt", &["Ctrl-c"], KEYED, "", "Interrupt the program; again, or without one: quit"),
     row(Action::Suspend, "suspend", &["Ctrl-z"], ALL, "", "Suspend umtui; the program runs on"),
     row(Action::Redraw, "redraw", &["Ctrl-l"], ALL, "", "Draw the screen anew"),
-    row(Action::Help, "help", &["?", "F1"], ALL, "help", "Help; the same key closes it"),
+    row(Action::Help, "help", &["?", "F1"], KEYED, "help", "Help; the same key closes it"),
+    row(Action::Help, "help", &["F1"], TEXT, "help", "Help; the same key closes it"),
 ];

@@ -4,13 +4,35 @@ pub mod columns;
 pub mod details;
 pub mod help;
 pub mod kinds;
+pub mod prompt;
 pub mod quit;
 
 use ratatui::layout::Rect;
 
 use super::effect::Effect;
 use super::keys::{Action, Context};
+use super::theme::Role;
 use super::widgets::paint::Paint;
+
+/// A way to go on with what was typed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Offer {
+    /// Byte of the text from which on it stands, up to the cursor.
+    pub from: usize,
+    /// What stands there then.
+    pub text: String,
+    /// What that is, in a few words.
+    pub doc: String,
+}
+
+/// What came of something that a popup told.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum News {
+    /// To be said beside what is typed.
+    Note(String, Role),
+    /// How what was typed may go on.
+    Offers(Vec<Offer>),
+}
 
 /// What the loop needs of a popup. `area` is the whole screen between title and hint line.
 pub trait Layer {
@@ -20,6 +42,22 @@ pub trait Layer {
     fn update(&mut self, action: Action, area: Rect) -> Effect;
     /// Takes fields that were asked for when it was opened. Says whether it shows them.
     fn take_details(&mut self, _: &[(String, String)]) -> bool {
+        false
+    }
+    /// Takes text that was typed or pasted.
+    fn insert(&mut self, _: &str) -> Effect {
+        Effect::None
+    }
+    /// It is being closed by going back.
+    fn cancel(&mut self) -> Effect {
+        Effect::None
+    }
+    /// Takes what came of something that it told. Says whether it shows that.
+    fn take_news(&mut self, _: &News) -> bool {
+        false
+    }
+    /// Draws itself on the hint line, if it stands there; says whether it does.
+    fn draw_line(&self, _: &mut Paint<'_>, _: Rect) -> bool {
         false
     }
     /// Draws itself over what is there.

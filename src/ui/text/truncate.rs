@@ -22,7 +22,7 @@ fn head(text: &str, cells: usize) -> &str {
 }
 
 /// The longest ending that fits so many cells.
-fn tail(text: &str, cells: usize) -> &str {
+pub fn tail(text: &str, cells: usize) -> &str {
     let mut used = 0;
     for (at, character) in text.char_indices().rev() {
         used += character.width().unwrap_or(0);

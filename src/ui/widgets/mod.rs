@@ -1,6 +1,7 @@
 //! Things that several screens draw with.
 
 pub mod fields;
+pub mod input;
 pub mod list;
 pub mod paint;
 pub mod popup;
