@@ -41,7 +41,7 @@ impl Reader {
     }
 
     fn ask(&self, id: u64) {
-        self.session.ask(ViewRequest { id, view: View::Overview { rows: 20, columns: 80 } });
+        self.session.ask(ViewRequest { id, view: View::Overview { rows: 20, columns: 80 }, search: None });
     }
 
     /// Asks until the trace stands as wanted.

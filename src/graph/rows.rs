@@ -380,6 +380,11 @@ impl Row {
         }
     }
 
+    /// Rows below, in the order in which they were put last.
+    pub(super) fn children(&self) -> &[RowId] {
+        &self.children
+    }
+
     /// What the GPU did here or below.
     #[must_use]
     pub fn on_gpu(&self) -> &OnGpu {

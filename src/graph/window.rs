@@ -10,6 +10,7 @@ use std::sync::Arc;
 use super::cells::Cells;
 use super::identity::{NodeKey, What};
 use super::rows::{RowId, Rows, TOP};
+use super::sought::Sorting;
 use super::work::Work;
 
 /// A column of the calls screen. Total and self are sums of nanoseconds.
@@ -150,7 +151,7 @@ impl Windows {
         self.shape = Some(self.rows.shape);
         self.visible.clear();
         self.visible.resize(self.rows.len(), 0);
-        self.sorted.resize(self.rows.len(), None);
+        self.make_sortable();
         // Children have larger numbers than their parents, so their counts are complete first.
         for id in (0..self.visible.len()).rev() {
             let Ok(row_id) = RowId::try_from(id) else { continue };
@@ -228,8 +229,13 @@ impl Windows {
         list
     }
 
+    /// Has room for the order of all rows.
+    pub(super) fn make_sortable(&mut self) {
+        self.sorted.resize(self.rows.len(), None);
+    }
+
     /// Puts the children of a row in order.
-    fn sort(&mut self, row: RowId, order: &Order<'_>) {
+    pub(super) fn sort(&mut self, row: RowId, order: &Order<'_>) {
         // Names change less often than numbers.
         let version = match order.sort.0 {
             Column::Name => self.rows.shape.wrapping_add(order.labels.version().rotate_left(32)),
@@ -247,11 +253,18 @@ impl Windows {
 }
 
 /// How children are put in order.
-struct Order<'a> {
+pub(super) struct Order<'a> {
     sort: (Column, bool),
     cells: &'a Cells,
     work: &'a Work,
     labels: &'a dyn Labels,
+}
+
+impl<'a> From<Sorting<'a>> for Order<'a> {
+    fn from(sorting: Sorting<'a>) -> Self {
+        let Sorting { sort, cells, work, labels } = sorting;
+        Self { sort, cells, work, labels }
+    }
 }
 
 impl Order<'_> {

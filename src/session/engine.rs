@@ -14,7 +14,8 @@ use super::output::OutputFiles;
 use super::overview::Surroundings;
 use super::safe::safe;
 use super::sampler::{Address, Reading, Sampler};
-use super::view::{Answer, Body, OutputRequest, OutputRows, Phase, Status, View, ViewRequest};
+use super::search::Search;
+use super::view::{Answer, Body, OutputRequest, OutputRows, Phase, SearchAnswer, Status, View, ViewRequest};
 use crate::parse::ParseError;
 use crate::symbols::{SIDE_FILE, Symbols};
 use crate::trace::{Damage, State, Trace};
@@ -35,6 +36,7 @@ pub(super) struct Engine {
     /// Moments and the calls there were then, back to a second ago.
     rate: VecDeque<(Instant, u64)>,
     last_call: Instant,
+    search: Search,
     /// Asks how devices fare; `None` where nobody looks while it goes on.
     pub sampler: Option<Sampler>,
 }
@@ -76,6 +78,7 @@ impl Engine {
             phase: Phase::Opening(0),
             rate: VecDeque::new(),
             last_call: Instant::now(),
+            search: Search::default(),
             sampler: None,
         })
     }
@@ -161,7 +164,20 @@ impl Engine {
             }
             View::Output(request) => Body::Output(self.output(*request)),
         };
-        (Answer { id: request.id, epoch: self.epoch(), status: self.status(), body }, complete)
+        let search = self.search(request, until);
+        complete &= search.as_ref().is_none_or(|search| search.share.is_none());
+        (Answer { id: request.id, epoch: self.epoch(), status: self.status(), body, search }, complete)
+    }
+
+    /// Goes on with what a request looks for, until `until`.
+    pub(super) fn search(&mut self, request: &ViewRequest, until: Instant) -> Option<SearchAnswer> {
+        let wanted = request.search.as_ref()?;
+        let mut answer = self.search.advance((&mut self.model, self.output.as_ref()), &request.view, wanted, until);
+        if let Phase::Opening(share) = self.phase {
+            // There is more to come that may match.
+            answer.share = Some(answer.share.map_or(share, |own| own.min(share)));
+        }
+        Some(answer)
     }
 
     fn overview(&mut self, rows: u16, columns: u16) -> super::view::Overview {

@@ -7,7 +7,6 @@ use super::labels::{Namer, thread};
 use super::order::{Event, Order, Selection};
 use super::safe::safe;
 use super::view::{EventGroup, EventRow, EventsAt, EventsRequest, EventsRows, Outcome};
-use crate::graph::WorkStream;
 use crate::trace::raw::RawCall;
 use crate::trace::value::print;
 use crate::trace::{Api, Bytes, Call, CallFlags, OpenCall, Style, Trace, Track, TrackId, Value};
@@ -19,11 +18,9 @@ const ARGUMENTS_MAX: usize = 2000;
 const REGISTERS: u8 = 3;
 
 /// The rows asked for.
-pub(super) fn rows<S: Selection>(
+pub(super) fn rows<S: Selection + ?Sized>(
     mut order: Order<'_, S>,
-    files: &[Option<Arc<dyn Bytes>>],
-    namer: &Namer<'_>,
-    streams: &[WorkStream],
+    context: &Context<'_, '_>,
     request: EventsRequest,
 ) -> EventsRows {
     let total = order.total();
@@ -41,7 +38,7 @@ pub(super) fn rows<S: Selection>(
     let first = first.min(last);
     let events = order.window(first, request.rows);
     let trace = order.trace;
-    let context = Context { trace, files, namer, streams };
+    let (files, namer) = (context.files, context.namer);
     let details = request.details.and_then(|number| {
         let at = usize::try_from(number.checked_sub(first)?).ok()?;
         match *events.get(at)? {
@@ -58,8 +55,22 @@ pub(super) fn rows<S: Selection>(
     EventsRows { total, first, rows: rows.collect(), found, details }
 }
 
+/// Where an event happened, in a few words.
+pub(super) fn place_of(context: &Context<'_, '_>, event: &Event) -> String {
+    let trace = context.trace;
+    match event {
+        Event::Ended(track, _) | Event::Open(track, _) | Event::Range(track, _) => {
+            format!("in thread {}", thread(trace, *track))
+        }
+        Event::Record(lane, row) => {
+            let record = context.record(*lane, *row).map(|row| row.thread_name).unwrap_or_default();
+            if record.is_empty() { record } else { format!("on {record}") }
+        }
+    }
+}
+
 /// Number of a call among the events.
-fn number_of<S: Selection>(order: &mut Order<'_, S>, track: TrackId, row: u64) -> Option<u64> {
+fn number_of<S: Selection + ?Sized>(order: &mut Order<'_, S>, track: TrackId, row: u64) -> Option<u64> {
     let row = usize::try_from(row).ok()?;
     let call = order.trace.track(track)?.call(row)?;
     order.number_of(track, row, call.start_ns)

@@ -100,7 +100,7 @@ impl Loaded {
 
     /// Answers as a screen would get them.
     pub fn view(&mut self, view: View) -> Answer {
-        let request = ViewRequest { id: 0, view };
+        let request = ViewRequest { id: 0, view, search: None };
         loop {
             let (answer, complete) = self.engine.answer(&request, Instant::now() + BATCH);
             if complete {

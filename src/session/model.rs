@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use super::gpu_events::Context;
 use super::labels::Namer;
 use super::matches::{Filtered, Matches};
-use super::order::{All, NoCalls, Order, open_calls};
+use super::order::{All, NoCalls, Order, Selection, open_calls};
 use super::others::{CellKey, Others};
 use super::view::{CallsRequest, CallsRows, EventGroup, EventKinds, EventsRequest, EventsRows, Launches};
 use super::{calls, events};
@@ -146,21 +146,25 @@ impl Model {
 
     /// Rows of the calls screen.
     pub(super) fn calls(&mut self, request: &CallsRequest) -> CallsRows {
-        if self.view(request.grouping).is_none() {
-            return CallsRows::default();
-        }
-        let mut namer = Namer::new(&self.trace, &mut self.symbols);
-        namer.threads_alone = request.grouping == Grouping::Inverted;
-        let view = self.views.iter_mut().find(|view| view.windows.rows.grouping() == request.grouping);
-        let cells = match &self.ranged {
-            Some(ranged) if request.grouping == Grouping::Range => (ranged.tree.cells(), ranged.work.work()),
-            _ => (self.tree.cells(), &self.gpu.work),
-        };
-        let mut rows = view.map(|view| calls::rows(&mut view.windows, cells, &namer, request)).unwrap_or_default();
+        let Some((windows, cells, namer)) = self.in_rows(request.grouping) else { return CallsRows::default() };
+        let mut rows = calls::rows(windows, cells, &namer, request);
         if let Some(key) = request.cursor {
             rows.launches = self.launches(request.grouping, key).map(|launches| (key, launches));
         }
         rows
+    }
+
+    /// The rows of a grouping as they are now, what they are made of, and what they are called.
+    pub(super) fn in_rows(&mut self, grouping: Grouping) -> Option<(&mut Windows, (&Cells, &Work), Namer<'_>)> {
+        self.view(grouping)?;
+        let mut namer = Namer::new(&self.trace, &mut self.symbols);
+        namer.threads_alone = grouping == Grouping::Inverted;
+        let view = self.views.iter_mut().find(|view| view.windows.rows.grouping() == grouping)?;
+        let cells = match &self.ranged {
+            Some(ranged) if grouping == Grouping::Range => (ranged.tree.cells(), ranged.work.work()),
+            _ => (self.tree.cells(), &self.gpu.work),
+        };
+        Some((&mut view.windows, cells, namer))
     }
 
     /// What is known of the launches at a node, if it is a kernel's.
@@ -190,39 +194,49 @@ impl Model {
 
     /// Rows of the events screen, and whether all events have been looked at by `until`.
     pub(super) fn events(&mut self, request: EventsRequest, until: Instant) -> (EventsRows, bool) {
+        let rows =
+            |order: Order<'_, dyn Selection + '_>, context: &Context<'_, '_>| events::rows(order, context, request);
+        let (rows, complete) = self.in_order(request.kinds, request.node, until, rows);
+        (rows.unwrap_or_default(), complete)
+    }
+
+    /// Does something with the events of some kinds behind a node (or all) in their order; nothing if there is no such
+    /// node. Says whether all events have been looked at by `until`.
+    pub(super) fn in_order<R>(
+        &mut self,
+        kinds: EventKinds,
+        node: Option<(Grouping, NodeKey)>,
+        until: Instant,
+        each: impl FnOnce(Order<'_, dyn Selection + '_>, &Context<'_, '_>) -> R,
+    ) -> (Option<R>, bool) {
         let streams: Vec<WorkStream> =
             self.gpu.work.places(&self.trace).into_iter().map(|place| place.stream).collect();
-        let has_calls = request.kinds.has(EventGroup::Calls);
-        let Some((grouping, key)) = request.node else {
-            let complete = self.look_for_others(request.kinds, None, until);
+        let has_calls = kinds.has(EventGroup::Calls);
+        let Some((grouping, key)) = node else {
+            let complete = self.look_for_others(kinds, None, until);
             let namer = Namer::new(&self.trace, &mut self.symbols);
             let (trace, others) = (&self.trace, &self.others);
-            let rows = if has_calls {
-                let open = open_calls(&self.trace, &self.tree);
-                let order = Order { trace, selection: &mut All, open: &open, others };
-                events::rows(order, &self.files, &namer, &streams, request)
-            } else {
-                let order = Order { trace, selection: &mut NoCalls, open: &[], others };
-                events::rows(order, &self.files, &namer, &streams, request)
-            };
-            return (rows, complete);
+            let context = Context { trace, files: &self.files, namer: &namer, streams: &streams };
+            let open = if has_calls { open_calls(trace, &self.tree) } else { Vec::new() };
+            let selection: &mut dyn Selection = if has_calls { &mut All } else { &mut NoCalls };
+            return (Some(each(Order { trace, selection, open: &open, others }, &context)), complete);
         };
         self.view(grouping);
         if self.matches.as_ref().is_none_or(|(of, node, _)| (*of, *node) != (grouping, key)) {
             self.matches = Some((grouping, key, Matches::default()));
         }
         let cells = self.cells_behind(grouping, key);
-        let mut complete = self.look_for_others(request.kinds, Some(cells), until);
+        let mut complete = self.look_for_others(kinds, Some(cells), until);
         let rows = self.views.iter().map(|view| &view.windows.rows).find(|rows| rows.grouping() == grouping);
         let row = rows.and_then(|rows| rows.find(key).map(|row| (rows, row)));
         let (Some((rows, row)), Some((_, _, matches))) = (row, self.matches.as_mut()) else {
-            return (EventsRows::default(), true);
+            return (None, true);
         };
         let (trace, others) = (&self.trace, &self.others);
         if !has_calls {
             let namer = Namer::new(trace, &mut self.symbols);
-            let order = Order { trace, selection: &mut NoCalls, open: &[], others };
-            return (events::rows(order, &self.files, &namer, &streams, request), complete);
+            let context = Context { trace, files: &self.files, namer: &namer, streams: &streams };
+            return (Some(each(Order { trace, selection: &mut NoCalls, open: &[], others }, &context)), complete);
         }
         let tree = match &self.ranged {
             Some(ranged) if grouping == Grouping::Range => &ranged.tree,
@@ -231,9 +245,10 @@ impl Model {
         complete &= matches.update(trace, tree, rows, row, until);
         let open = matches.open().to_vec();
         let namer = Namer::new(trace, &mut self.symbols);
+        let context = Context { trace, files: &self.files, namer: &namer, streams: &streams };
         let mut filtered = Filtered { matches, tree };
-        let order = Order { trace, selection: &mut filtered, open: &open, others };
-        (events::rows(order, &self.files, &namer, &streams, request), complete)
+        let order = Order { trace, selection: &mut filtered as &mut dyn Selection, open: &open, others };
+        (Some(each(order, &context)), complete)
     }
 
     /// What the GPU did at a node of the calls tree and below it.

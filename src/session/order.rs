@@ -105,7 +105,7 @@ pub(super) fn open_calls(trace: &Trace, tree: &Tree) -> Vec<(TrackId, OpenCall)>
 }
 
 /// The order of the selected rows and the open calls.
-pub(super) struct Order<'a, S> {
+pub(super) struct Order<'a, S: ?Sized> {
     pub trace: &'a Trace,
     pub selection: &'a mut S,
     /// By start.
@@ -132,7 +132,7 @@ struct Stream {
     fetched: VecDeque<(u64, u8, usize)>,
 }
 
-impl<S: Selection> Order<'_, S> {
+impl<S: Selection + ?Sized> Order<'_, S> {
     /// Events in all.
     pub(super) fn total(&mut self) -> u64 {
         self.sources().map(|source| self.len(source) as u64).sum()

@@ -78,6 +78,7 @@ impl Session {
             side_file,
             last: None,
             again: None,
+            told: None,
             metrics: Metrics::from_environment(),
         };
         let thread = std::thread::Builder::new().name("session".into()).spawn(move || thread.run())?;
@@ -148,6 +149,8 @@ struct Worker {
     last: Option<(ViewRequest, u64, bool)>,
     /// When that may be answered again.
     again: Option<Instant>,
+    /// The search whose match was told at once.
+    told: Option<u64>,
     metrics: Option<Metrics>,
 }
 
@@ -163,6 +166,7 @@ impl Worker {
             if let Some(request) = request {
                 self.answer(request);
             } else {
+                self.search();
                 self.answer_again();
             }
             self.keep_names();
@@ -217,6 +221,17 @@ impl Worker {
         (self.answers)(answer);
         if let Some(metrics) = &mut self.metrics {
             metrics.answered(&self.engine.model.trace);
+        }
+    }
+
+    /// Goes on with what is looked for; what is found is told at once.
+    fn search(&mut self) {
+        let Some((request, _, false)) = &self.last else { return };
+        let Some(answer) = self.engine.search(request, Instant::now() + BATCH) else { return };
+        let id = answer.found.map(|_| answer.id);
+        if answer.share.is_none() || (id.is_some() && id != self.told) {
+            self.told = id;
+            self.again = None;
         }
     }
 

@@ -7,6 +7,7 @@ use std::sync::Arc;
 
 pub use super::event_kinds::{EventGroup, EventKinds};
 pub use super::family::Standing;
+pub use super::search::{Found, From as SearchFrom, SearchAnswer, SearchRequest, Step, Target};
 
 pub use crate::graph::{Column, Folds, Grouping, NodeKey, NodeKind};
 
@@ -89,6 +90,8 @@ pub struct ViewRequest {
     pub id: u64,
     /// What is wanted.
     pub view: View,
+    /// What is looked for there.
+    pub search: Option<SearchRequest>,
 }
 
 /// How the trace stands.
@@ -425,4 +428,6 @@ pub struct Answer {
     pub status: Status,
     /// The rows.
     pub body: Body,
+    /// How the search stands, if something is looked for.
+    pub search: Option<SearchAnswer>,
 }

@@ -4,7 +4,7 @@ use std::time::{Duration, Instant};
 
 use super::root::{Display, Root};
 use super::screens::ScreenId;
-use crate::session::view::{Answer, Phase, View, ViewRequest};
+use crate::session::view::{Answer, Phase, SearchRequest, View, ViewRequest};
 
 /// Time between an answer and the next question while the trace grows: what has happened is shown within 200 ms.
 const LIVE: Duration = Duration::from_millis(150);
@@ -25,6 +25,8 @@ pub struct Asks {
     since_screen: u64,
     answered: u64,
     view: Option<(ScreenId, View)>,
+    /// The newest search that was asked for.
+    search: Option<SearchRequest>,
     due: Option<Instant>,
     held: bool,
 }
@@ -35,7 +37,9 @@ impl Asks {
         let view = root.screen().view(root.body().as_size());
         let before = self.view.as_ref();
         let other_screen = before.is_none_or(|(screen, _)| *screen != root.current);
-        let changed = other_screen || before.is_none_or(|(_, before)| *before != view);
+        let search = root.search.request().cloned();
+        let new_search = search.is_some() && search != self.search;
+        let changed = new_search || other_screen || before.is_none_or(|(_, before)| *before != view);
         let held = matches!(root.display, Display::Held { .. });
         let let_go = std::mem::replace(&mut self.held, held) && !held;
         if !changed && !let_go && self.due.is_none_or(|due| now < due) {
@@ -49,8 +53,9 @@ impl Asks {
             self.by_view = self.newest;
         }
         self.due = Some(now + LOST);
+        self.search.clone_from(&search);
         self.view = Some((root.current, view.clone()));
-        Some(ViewRequest { id: self.newest, view })
+        Some(ViewRequest { id: self.newest, view, search })
     }
 
     /// When the next question is due with nothing else happening.
@@ -74,6 +79,7 @@ impl Asks {
         let body = root.body().as_size();
         let rows_changed = !held && root.screens.get_mut(root.current).apply(answer.body, newest, body);
         let rows_changed = root.pass_details() || rows_changed;
+        let rows_changed = answer.search.is_some_and(|search| root.take_search(search)) || rows_changed;
         let status_changed = root.status.as_ref() != Some(&answer.status);
         if status_changed {
             root.status = Some(answer.status);
@@ -107,7 +113,13 @@ mod tests {
 
     fn answer(id: u64, phase: Phase, calls: u64) -> Answer {
         let status = Status { phase, calls, ..Status::default() };
-        Answer { id, epoch: 1, status, body: Body::Overview(Overview { failed: calls, ..Overview::default() }) }
+        Answer {
+            id,
+            epoch: 1,
+            status,
+            body: Body::Overview(Overview { failed: calls, ..Overview::default() }),
+            search: None,
+        }
     }
 
     #[test]

@@ -48,7 +48,7 @@ impl Ask {
     /// Said beside an empty line.
     pub fn hint(self) -> &'static str {
         match self {
-            Self::Search => "search: Enter stays there, Esc goes back; n N next and previous",
+            Self::Search => "Enter stays there, Esc goes back, then n N go on; 'text as it stands",
         }
     }
 }

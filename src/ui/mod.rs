@@ -18,6 +18,7 @@ pub mod keys;
 pub mod layers;
 pub mod root;
 pub mod screens;
+pub mod search;
 pub mod settings;
 pub mod setup;
 pub mod term;

@@ -10,12 +10,14 @@ use ratatui::layout::{Rect, Size};
 
 use super::effect::{Ask, Effect, Outcome, Popup, Said};
 use super::keys::{Action, Context, Key, Keymap, Match};
-use super::layers::{self, Layer};
+use super::layers::{self, Layer, News};
 use super::screens::{Screen, ScreenId, Screens, calls};
 use super::setup::Setup;
-use super::theme::Theme;
+use super::search::{Move, Search};
+use super::text::format;
+use super::theme::{Role, Theme};
 use crate::session::handle::Child;
-use crate::session::view::{Phase, Status};
+use crate::session::view::{Phase, SearchAnswer, Status, Step};
 
 /// What the loop must do after a key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -68,6 +70,8 @@ pub struct Root {
     pub notice: Option<String>,
     /// The terminal's size.
     pub size: Size,
+    /// What is searched for.
+    pub search: Search,
     /// What was entered into prompts, the newest last.
     history: BTreeMap<Ask, Arc<Vec<String>>>,
     trail: Vec<ScreenId>,
@@ -94,6 +98,7 @@ impl Root {
             display: Display::Running,
             notice: setup.notice,
             size,
+            search: Search::default(),
             history: BTreeMap::new(),
             trail: Vec::new(),
             interrupted: false,
@@ -166,6 +171,13 @@ impl Root {
                 self.current = screen;
                 Order::None
             }
+            Action::Search => self.begin_search(),
+            Action::NextMatch => self.next_match(Step::Next),
+            Action::PreviousMatch => self.next_match(Step::Previous),
+            Action::Back if self.layers.is_empty() && self.search.is_on() => {
+                self.search.cancelled();
+                Order::None
+            }
             Action::Back => {
                 let Some(mut layer) = self.layers.pop() else {
                     self.back();
@@ -214,12 +226,75 @@ impl Root {
 
     /// Takes what was typed into a prompt.
     fn said(&mut self, ask: Ask, said: Said, text: String) {
+        let before = self.history.get(&ask).and_then(|history| history.last()).cloned();
         if said == Said::Entered {
             self.layers.pop();
             remember(Arc::make_mut(self.history.entry(ask).or_default()), &text);
         }
         match ask {
-            Ask::Search => {}
+            Ask::Search => self.said_search(said, &text, before.as_deref()),
+        }
+    }
+
+    fn begin_search(&mut self) -> Order {
+        let (place, from) = (self.screen().place(), self.screen().search_from(self.body().as_size()));
+        self.search.begin(self.current, place, from);
+        self.obey(Effect::Open(Popup::Prompt(Ask::Search, String::new())))
+    }
+
+    fn said_search(&mut self, said: Said, text: &str, before: Option<&str>) {
+        let back = match said {
+            Said::Typed => self.search.typed(text),
+            Said::Entered => {
+                self.search.entered(text, before);
+                None
+            }
+            Said::Cancelled => self.search.cancelled(),
+        };
+        if let Some(place) = back {
+            self.screens.get_mut(place.screen()).restore(place);
+        }
+        self.tell_search();
+    }
+
+    fn next_match(&mut self, step: Step) -> Order {
+        let from = self.screen().search_from(self.body().as_size());
+        if !self.search.step(from, step) {
+            self.notice = Some("nothing is searched for yet: / searches".to_owned());
+        }
+        Order::None
+    }
+
+    /// Takes how the search stands. Says whether that changed anything.
+    pub fn take_search(&mut self, answer: SearchAnswer) -> bool {
+        let body = self.body().as_size();
+        let screen = self.screens.get_mut(self.current);
+        match self.search.take(answer) {
+            Move::Stay => {}
+            Move::To(found, origin) => {
+                if let Some(place) = origin {
+                    screen.restore(place);
+                }
+                screen.go_to(&found.target, body);
+            }
+            Move::Back(place) => screen.restore(place),
+        }
+        self.tell_search();
+        true
+    }
+
+    /// Says how the search stands, in the prompt or where it was.
+    fn tell_search(&mut self) {
+        let local = self.search.pattern(self.current).and_then(|pattern| self.screen().matches(pattern));
+        let local = local.map(|count| (format!("{} match here", format::grouped(count as u64)), Role::Dim));
+        let note = local.or_else(|| self.search.note());
+        match (self.layers.last_mut(), note) {
+            (Some(layer), note) => {
+                let (text, role) = note.unwrap_or((String::new(), Role::Dim));
+                layer.take_news(&News::Note(text, role));
+            }
+            (None, Some((text, _))) => self.notice = Some(text),
+            (None, None) => {}
         }
     }
 

@@ -40,6 +40,7 @@ impl Handle for Fake {
     fn ask(&self, request: ViewRequest) {
         let mut said = self.said.lock().unwrap();
         said.asked.push(request.clone());
+        let search = request.search.as_ref().map(|search| crate::searched::search(&request.view, search));
         let body = match request.view {
             View::Overview { rows, .. } => {
                 let usual = overview(rows);
@@ -50,7 +51,7 @@ impl Handle for Fake {
             View::Events(request) => Body::Events(events(&request)),
             View::Output(request) => Body::Output(output(&request)),
         };
-        let answer = Answer { id: request.id, epoch: 1, status: said.status.clone(), body };
+        let answer = Answer { id: request.id, epoch: 1, status: said.status.clone(), body, search };
         let _ = self.answers.send(Message::Answer(Box::new(answer)));
     }
     fn child(&self) -> Option<Child> {
@@ -158,6 +159,9 @@ pub fn key(name: &str) -> Message {
         "Home" => KeyCode::Home,
         "End" => KeyCode::End,
         "PgDn" => KeyCode::PageDown,
+        "Up" => KeyCode::Up,
+        "Down" => KeyCode::Down,
+        "Tab" => KeyCode::Tab,
         other => KeyCode::Char(other.chars().next().expect("a key")),
     };
     Message::Input(Event::Key(KeyEvent::new(code, modifiers)))
@@ -177,6 +181,14 @@ where
             }
         }
         None
+    }
+
+    /// Types a text, letter by letter.
+    pub fn type_text(&mut self, text: &str) {
+        for letter in text.chars() {
+            let letter = Event::Key(KeyEvent::new(KeyCode::Char(letter), KeyModifiers::NONE));
+            assert_eq!(self.send(Message::Input(letter)), None);
+        }
     }
 
     pub fn send(&mut self, message: Message) -> Option<umtui::ui::Outcome> {
@@ -488,7 +500,7 @@ fn functions(nodes: Vec<Node>, out: &mut Vec<Node>) {
     }
 }
 
-fn calls(request: &CallsRequest, turned: bool) -> CallsRows {
+pub fn calls(request: &CallsRequest, turned: bool) -> CallsRows {
     let mut roots = match request.grouping {
         Grouping::Stream => streams(),
         Grouping::Device => devices(),
@@ -607,7 +619,7 @@ fn call_event(number: u64) -> EventRow {
     }
 }
 
-fn events(request: &EventsRequest) -> EventsRows {
+pub fn events(request: &EventsRequest) -> EventsRows {
     let total = if request.node.is_some() { 10_000 } else { EVENTS };
     let rows = request.rows as u64;
     let first = match request.at {
@@ -637,7 +649,7 @@ fn events(request: &EventsRequest) -> EventsRows {
     }
 }
 
-fn output(request: &OutputRequest) -> OutputRows {
+pub fn output(request: &OutputRequest) -> OutputRows {
     let total = 1_204;
     let rows = request.rows as u64;
     let first = request.first.min(total - rows.min(total));

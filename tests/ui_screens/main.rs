@@ -6,6 +6,8 @@ mod budget;
 mod fixture;
 mod keys;
 mod screens;
+mod search;
+mod searched;
 mod story;
 mod styles;
 mod themes;

@@ -11,7 +11,7 @@ use crate::styles;
 
 const SIZES: [(u16, u16); 3] = [(40, 12), (80, 24), (200, 50)];
 
-fn snapshot(name: &str, stage: &Stage<TestBackend>) {
+pub fn snapshot(name: &str, stage: &Stage<TestBackend>) {
     let buffer = stage.event_loop.terminal().backend().buffer();
     let (width, height) = (buffer.area.width, buffer.area.height);
     let text = format!("{}---- styles\n{}", stage.text(), styles::runs(buffer));

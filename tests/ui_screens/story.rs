@@ -245,7 +245,7 @@ fn answers_for_a_screen_that_was_left_are_not_shown() {
         let said = stage.said.lock().unwrap();
         let mut status = said.status.clone();
         status.name = "stale".to_owned();
-        umtui::session::view::Answer { id: 1, epoch: 9, status, body: Body::Output(Default::default()) }
+        umtui::session::view::Answer { id: 1, epoch: 9, status, body: Body::Output(Default::default()), search: None }
     };
     stage.press("6");
     stage.send(Message::Answer(Box::new(stale)));

@@ -1,6 +1,7 @@
 //! The tree against a twin that looks for every call's caller by brute force.
 
 mod ranges;
+mod sought;
 pub(crate) mod twin;
 mod windows;
 mod work;
@@ -195,7 +196,7 @@ proptest! {
     }
 }
 
-fn call(start_ns: u64, end_ns: u64, depth: u8, api: u16) -> Call {
+pub(crate) fn call(start_ns: u64, end_ns: u64, depth: u8, api: u16) -> Call {
     Call {
         start_ns,
         duration_ns: end_ns - start_ns,

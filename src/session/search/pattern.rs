@@ -2,8 +2,8 @@
 //!
 //! The words of the text must all be found. A word is found where its letters stand in order and close together: each
 //! follows the one before it, or begins a word of the name (`cds` finds `cudaDeviceSynchronize`), or, in words of three
-//! letters and more, stands at most [`SKIPPED`] letters further on (`dvcsync` finds it too). A capital letter makes the
-//! whole text mind its case.
+//! letters and more, stands at most [`SKIPPED`] letters further on (`dvcsync` finds it too). After a quote (`'sync`) no
+//! letter may be skipped. A capital letter makes the whole text mind its case.
 //!
 //! Names are matched in a packed form (a byte for a letter, with a mark where a word begins) by an automaton whose
 //! states are the bits of a word, so a letter costs the same however long the text; see [`super::names`]. What is
@@ -45,6 +45,8 @@ struct Word {
     mask: u64,
     /// The packed form decides alone.
     ascii: bool,
+    /// It stands in the name as it is.
+    exact: bool,
 }
 
 /// Letters in a row, as characters of the text from its beginning.
@@ -60,6 +62,13 @@ impl Pattern {
         (!words.is_empty()).then_some(Self { words, minds_case })
     }
 
+    /// A text that is looked for as it stands, spaces too; `None` if there is nothing else in it.
+    #[must_use]
+    pub fn plain(text: &str) -> Option<Self> {
+        let minds_case = text.chars().any(char::is_uppercase);
+        (!text.trim().is_empty()).then(|| Self { words: vec![Word::exact(text, minds_case)], minds_case })
+    }
+
     /// Whether every name that this finds is found by `wider` too.
     #[must_use]
     pub fn narrows(&self, wider: &Self) -> bool {
@@ -72,8 +81,8 @@ impl Pattern {
         same && wider.words.iter().zip(&self.words).enumerate().all(|(index, (one, own))| {
             let (of_one, of_own) = (letters(one), letters(own));
             // Where letters may be skipped more is found, so a longer word narrows only one of its own kind.
-            let kind = one.is_loose() || !own.is_loose();
-            of_own == of_one || (index == last && kind && of_own.starts_with(&of_one))
+            let kind = one.exact == own.exact && (one.is_loose() || !own.is_loose());
+            (of_own == of_one && one.exact == own.exact) || (index == last && kind && of_own.starts_with(&of_one))
         })
     }
 
@@ -144,6 +153,13 @@ fn head(text: &str, letters: usize) -> &str {
 
 impl Word {
     fn new(text: &str, minds_case: bool) -> Self {
+        match text.strip_prefix('\'').filter(|rest| !rest.is_empty()) {
+            Some(quoted) => Self::exact(quoted, minds_case),
+            None => Self { exact: false, ..Self::exact(text, minds_case) },
+        }
+    }
+
+    fn exact(text: &str, minds_case: bool) -> Self {
         let letters = text.chars().take(WORD_MAX).map(|letter| if minds_case { letter } else { fold(letter) });
         let letters: Vec<char> = letters.collect();
         let (mut table, mut mask) = (Box::new([0; 128]), 0);
@@ -155,11 +171,11 @@ impl Word {
             mask |= bit(byte);
         }
         let ascii = letters.iter().all(char::is_ascii);
-        Self { text: letters.iter().collect(), letters, table, mask, ascii }
+        Self { text: letters.iter().collect(), letters, table, mask, ascii, exact: true }
     }
 
     fn is_loose(&self) -> bool {
-        self.letters.len() >= LOOSE_MIN
+        self.letters.len() >= LOOSE_MIN && !self.exact
     }
 
     /// The automaton: bit `n` is set where `n` letters have been found, the last of them here (`now[0]`), or some
@@ -170,7 +186,7 @@ impl Word {
         let skips = if self.is_loose() { u64::MAX } else { 0 };
         for (states, begins) in letters {
             let near = now[0] | ((now[1] | now[2]) & skips);
-            let from = near | if begins { ever } else { 0 } | 1;
+            let from = near | if begins && !self.exact { ever } else { 0 } | 1;
             now[2] = now[1];
             now[1] = now[0];
             now[0] = (from << 1) & states;
@@ -310,6 +326,10 @@ mod tests {
         assert!(finds("mlcasync", "cudaMallocAsync"));
         assert!(finds("ampsg128", "ampere_sgemm_128x64_nn"));
         assert!(finds("train.py:9", "step at train.py:97"));
+        assert!(finds("culaunch", "cudaLaunchKernel") && !finds("'culaunch", "cudaLaunchKernel"));
+        let plain = Pattern::plain("step 4 ").unwrap();
+        assert!(plain.finds("at Step 4 of 9") && !plain.finds("step 40 of 9"));
+        assert!(finds("'sync cuda", sync) && finds("'", "it's"));
     }
 
     #[test]
@@ -371,7 +391,7 @@ mod tests {
         }
 
         #[test]
-        fn any_text_is_looked_for_in_any_name(pattern in "\\PC{0,80}", name in "\\PC{0,80}") {
+        fn any_text_is_looked_for_in_any_name(pattern in "\\PC{0,80}", name in "[^']{0,80}") {
             if Pattern::new(&pattern).is_some() {
                 finds(&pattern, &name);
             }
@@ -381,7 +401,7 @@ mod tests {
         }
 
         #[test]
-        fn what_narrows_finds_no_more(one in "[abAB ]{1,6}", more in "[abAB ]{0,3}", name in "[abAB_]{0,14}") {
+        fn what_narrows_finds_no_more(one in "[abAB ']{1,6}", more in "[abAB ]{0,3}", name in "[abAB_]{0,14}") {
             let longer = format!("{one}{more}");
             if let (Some(wide), Some(narrow)) = (Pattern::new(&one), Pattern::new(&longer))
                 && narrow.narrows(&wide) && narrow.finds(&name)

@@ -7,6 +7,7 @@ mod lists;
 mod live;
 mod overview;
 pub(crate) mod reused;
+mod search;
 
 use super::model::Model;
 use crate::graph::tests::twin::Program;

@@ -4,13 +4,17 @@ pub mod calls;
 pub mod events;
 pub mod output;
 pub mod overview;
+mod place;
 
 use ratatui::layout::{Rect, Size};
 
 use super::effect::Effect;
 use super::keys::{Action, Context};
 use super::widgets::paint::Paint;
-use crate::session::view::{Body, Status, View};
+use crate::session::search::Pattern;
+use crate::session::view::{Body, SearchFrom, Status, Target, View};
+
+pub use place::Place;
 
 /// A screen's name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default)]
@@ -61,6 +65,20 @@ pub trait Screen {
     fn draw(&self, paint: &mut Paint<'_>, area: Rect, status: &Status);
     /// Fields that were asked for when a popup was opened on it, once they have come.
     fn take_details(&mut self) -> Option<Vec<(String, String)>> {
+        None
+    }
+    /// Where one is.
+    fn place(&self) -> Place;
+    /// Goes back there, if the place is one of this screen.
+    fn restore(&mut self, place: Place);
+    /// Where a search starts from.
+    fn search_from(&self, _body: Size) -> SearchFrom {
+        SearchFrom::Row(0)
+    }
+    /// Goes to what a search has found, and shows it.
+    fn go_to(&mut self, _target: &Target, _body: Size) {}
+    /// How many of its entries match, where all of them are on the screen and the session need not be asked.
+    fn matches(&self, _pattern: &Pattern) -> Option<usize> {
         None
     }
     /// It was left by going back.

@@ -23,6 +23,7 @@ pub enum Role {
     Strong,
     Heading,
     Cursor,
+    Found,
     Good,
     Warning,
     Bad,
@@ -37,12 +38,13 @@ pub enum Role {
 
 impl Role {
     /// Every role, in the order of the variants.
-    pub const ALL: [Self; 15] = [
+    pub const ALL: [Self; 16] = [
         Self::Plain,
         Self::Dim,
         Self::Strong,
         Self::Heading,
         Self::Cursor,
+        Self::Found,
         Self::Good,
         Self::Warning,
         Self::Bad,
@@ -64,6 +66,7 @@ impl Role {
             Self::Strong => "strong",
             Self::Heading => "heading",
             Self::Cursor => "cursor",
+            Self::Found => "found",
             Self::Good => "good",
             Self::Warning => "warning",
             Self::Bad => "bad",

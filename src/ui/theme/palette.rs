@@ -163,6 +163,8 @@ impl Hues {
             Role::Heading => look(self.text, Modifier::UNDERLINED),
             // Laid over what is there, whose colours stay.
             Role::Cursor => Look { modifiers: Modifier::REVERSED, ..PLAIN },
+            // Laid over names that are searched for.
+            Role::Found => look(self.yellow, bold.union(Modifier::UNDERLINED)),
             Role::BadgeHeld => look(self.text, Modifier::REVERSED),
             Role::Good | Role::Gpu => look(self.green, plain),
             Role::Warning => look(self.yellow, bold),

@@ -6,6 +6,7 @@ use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 use ratatui::style::Style;
 
+use crate::session::search::Pattern;
 use crate::ui::text::truncate;
 use crate::ui::theme::{Charset, Role, Theme};
 
@@ -14,12 +15,14 @@ pub struct Paint<'a> {
     buffer: &'a mut Buffer,
     /// Styles and glyphs.
     pub theme: &'a Theme,
+    /// What is searched for.
+    pub sought: Option<&'a Pattern>,
 }
 
 impl<'a> Paint<'a> {
     /// Draws into this buffer.
     pub fn new(buffer: &'a mut Buffer, theme: &'a Theme) -> Self {
-        Self { buffer, theme }
+        Self { buffer, theme, sought: None }
     }
 
     fn safe<'t>(&self, text: &'t str) -> Cow<'t, str> {
@@ -76,6 +79,32 @@ impl<'a> Paint<'a> {
         let style = self.theme.style(role);
         for column in x..x.saturating_add(cells) {
             self.put(column, y, 1, glyph, style);
+        }
+    }
+
+    /// Marks what is searched for in the cells from a place on to before `end`, where `text` was drawn. If it stands in
+    /// what was cut out, the sign for that is marked.
+    pub fn mark(&mut self, (x, y): (u16, u16), end: u16, text: &str) {
+        let Some(pattern) = self.sought.filter(|pattern| pattern.finds(text)) else { return };
+        let mut cells: Vec<(u16, u16)> = Vec::new();
+        let mut shown = String::new();
+        let mut at = x;
+        while at < end && self.buffer.area.contains((at, y).into()) {
+            let symbol = self.buffer[(at, y)].symbol();
+            let width = u16::try_from(truncate::width(symbol)).unwrap_or(1).max(1);
+            shown.extend(symbol.chars().next());
+            cells.push((at, width));
+            at = at.saturating_add(width);
+        }
+        let spans = pattern.spans(&shown).or_else(|| {
+            let ellipsis = self.theme.glyphs.ellipsis;
+            let at = shown.find(ellipsis).and_then(|at| shown.get(..at)).map(|before| before.chars().count())?;
+            Some(std::iter::once(at..at + ellipsis.chars().count()).collect())
+        });
+        for cell in spans.into_iter().flatten().flatten() {
+            if let Some(&(x, width)) = cells.get(cell) {
+                self.lay_over(Rect::new(x, y, width, 1), Role::Found);
+            }
         }
     }
 

@@ -113,6 +113,7 @@ fn call(paint: &mut Paint<'_>, line: Rect, row: &CallRow, shown: &[Column], numb
     let cells = u16::try_from(note.len()).unwrap_or(u16::MAX);
     let fits = truncate::width(&row.label) + note.len() <= usize::from(room);
     let end = paint.name(at, line.y, room, &row.label, role_of(row.kind));
+    paint.mark((at, line.y), end, &row.label);
     if fits {
         paint.text(end, line.y, cells, &note, if row.kind.is_gpu() { Role::Dim } else { Role::Gpu });
     }

@@ -12,8 +12,9 @@ use ratatui::layout::{Rect, Size};
 pub use state::State as Calls;
 pub use update::choose;
 
+use super::Place;
 use super::Screen;
-use crate::session::view::{Body, Status, View};
+use crate::session::view::{Body, SearchFrom, Status, Target, View};
 use crate::ui::effect::Effect;
 use crate::ui::keys::{Action, Context};
 use crate::ui::widgets::paint::Paint;
@@ -40,5 +41,24 @@ impl Screen for Calls {
 
     fn draw(&self, paint: &mut Paint<'_>, area: Rect, _status: &Status) {
         draw::draw(self, paint, area);
+    }
+
+    fn place(&self) -> Place {
+        self.place()
+    }
+
+    fn restore(&mut self, place: Place) {
+        self.restore(place);
+    }
+
+    fn search_from(&self, _body: Size) -> SearchFrom {
+        SearchFrom::Node(self.cursor)
+    }
+
+    fn go_to(&mut self, target: &Target, body: Size) {
+        if let Target::Node { key, path } = target {
+            self.unfold(path);
+            self.go_to_node(*key, layout::list_height(body));
+        }
     }
 }

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use super::columns::{Chosen, Numbers};
 use crate::session::view::{CallRow, CallsRequest, CallsRows, Column, Folds, Grouping, Launches, NodeKey};
+use crate::ui::screens::Place;
 use crate::ui::widgets::list::Window;
 
 /// State of the calls screen.
@@ -64,6 +65,40 @@ pub fn first_folds(grouping: Grouping) -> Arc<Folds> {
 }
 
 impl State {
+    /// Where one is.
+    pub fn place(&self) -> Place {
+        Place::Calls {
+            grouping: self.grouping,
+            sort: self.sort,
+            folds: Arc::clone(&self.folds),
+            window: self.window,
+            cursor: self.cursor,
+        }
+    }
+
+    /// Goes back there.
+    pub fn restore(&mut self, place: Place) {
+        let Place::Calls { grouping, sort, folds, window, cursor } = place else { return };
+        self.stale |= self.grouping != grouping;
+        if !matches!(grouping, Grouping::Flat | Grouping::Inverted) {
+            self.tree = grouping;
+        }
+        (self.grouping, self.sort, self.folds, self.window, self.cursor) = (grouping, sort, folds, window, cursor);
+        self.seek = None;
+    }
+
+    /// Opens these nodes, each with its depth.
+    pub fn unfold(&mut self, nodes: &[(NodeKey, u16)]) {
+        for &(key, depth) in nodes {
+            if !self.folds.open(key, depth) {
+                let flipped = &mut Arc::make_mut(&mut self.folds).flipped;
+                if !flipped.remove(&key) {
+                    flipped.insert(key);
+                }
+            }
+        }
+    }
+
     /// The rows to ask for.
     pub fn request(&self, height: u64) -> CallsRequest {
         let (first, rows) = self.window.wanted(height);

@@ -162,10 +162,13 @@ fn line(paint: &mut Paint<'_>, y: u16, event: &EventRow, columns: &Columns, shif
     if event.thread_name.is_empty() && event.thread != 0 {
         paint.text(columns.thread.0, y, columns.thread.1, &event.thread.to_string(), Role::Plain);
     } else {
-        paint.name(columns.thread.0, y, columns.thread.1, &event.thread_name, Role::Plain);
+        let (x, cells) = columns.thread;
+        let end = paint.name(x, y, cells, &event.thread_name, Role::Plain);
+        paint.mark((x, y), end, &event.thread_name);
     }
     call(paint, y, event, columns.call, shift);
-    paint.name(columns.site.0, y, columns.site.1, &event.site, Role::Site);
+    let end = paint.name(columns.site.0, y, columns.site.1, &event.site, Role::Site);
+    paint.mark((columns.site.0, y), end, &event.site);
 }
 
 /// `name(arguments) = result`; of a result little is cut off, of the arguments much.
@@ -193,6 +196,11 @@ fn call(paint: &mut Paint<'_>, y: u16, event: &EventRow, (x, cells): (u16, u16),
         _ => Role::Gpu,
     };
     let end = paint.text(x, y, cells - result_cells, &shifted, role);
+    // Of what follows the name nothing was searched.
+    let before = text.len() - text.trim_start_matches(['*', ' ']).len();
+    let name = truncate::width(event.name.as_str()) + before;
+    let name_end = u16::try_from(name.saturating_sub(usize::from(shift))).unwrap_or(u16::MAX);
+    paint.mark((x, y), end.min(x.saturating_add(name_end)), &event.name);
     paint.text(end, y, result_cells, &result, role);
 }
 

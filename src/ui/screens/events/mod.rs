@@ -11,8 +11,9 @@ use ratatui::layout::{Rect, Size};
 pub use describe::group_name;
 pub use state::State as Events;
 
+use super::Place;
 use super::Screen;
-use crate::session::view::{Body, Status, View};
+use crate::session::view::{Body, SearchFrom, Status, Target, View};
 use crate::ui::effect::Effect;
 use crate::ui::keys::{Action, Context};
 use crate::ui::widgets::paint::Paint;
@@ -47,6 +48,24 @@ impl Screen for Events {
 
     fn take_details(&mut self) -> Option<Vec<(String, String)>> {
         self.fresh.take()
+    }
+
+    fn place(&self) -> Place {
+        self.place()
+    }
+
+    fn restore(&mut self, place: Place) {
+        self.restore(place);
+    }
+
+    fn search_from(&self, _body: Size) -> SearchFrom {
+        SearchFrom::Row(self.window.cursor)
+    }
+
+    fn go_to(&mut self, target: &Target, body: Size) {
+        if let Target::Row(row) = target {
+            self.go_to_row(*row, layout::list_height(body));
+        }
     }
 
     fn leave(&mut self) {

@@ -3,6 +3,7 @@
 use super::describe;
 use crate::session::view::{EventGroup, EventKinds, EventRow, EventsAt, EventsRequest, EventsRows};
 use crate::ui::effect::Scope;
+use crate::ui::screens::Place;
 use crate::ui::widgets::list::Window;
 
 /// Whether the newest event is kept in sight.
@@ -49,6 +50,29 @@ pub struct State {
 }
 
 impl State {
+    /// Where one is.
+    pub fn place(&self) -> Place {
+        let follow = self.follow == Follow::On;
+        Place::Events { scope: self.scope.clone(), kinds: self.kinds, window: self.window, follow }
+    }
+
+    /// Goes back there.
+    pub fn restore(&mut self, place: Place) {
+        let Place::Events { scope, kinds, window, follow } = place else { return };
+        self.show_scope(scope);
+        (self.kinds, self.window, self.jump) = (kinds, window, None);
+        self.follow = if follow { Follow::On } else { Follow::Off };
+    }
+
+    /// Puts the cursor on a row, which may not have come yet; brought to the middle if it is not on the screen.
+    pub fn go_to_row(&mut self, row: u64, height: u64) {
+        (self.follow, self.jump) = (Follow::Off, None);
+        if row < self.window.first || row >= self.window.first + height {
+            self.window.first = row.saturating_sub(height / 2);
+        }
+        self.window.cursor = row;
+    }
+
     /// The rows to ask for.
     pub fn request(&self, height: u64) -> EventsRequest {
         let (first, rows) = self.window.wanted(height);

@@ -46,7 +46,12 @@ fn text(state: &State, paint: &mut Paint<'_>, list: Rect) {
         if *from_stderr {
             paint.text(list.x, y, GUTTER, "err", Role::Warning);
         }
+        if state.found == Some(number) {
+            paint
+                .lay_over(Rect { y, width: GUTTER.saturating_sub(1).min(list.width), height: 1, ..list }, Role::Cursor);
+        }
         let shifted: String = line.chars().skip(usize::from(state.shift)).take(usize::from(list.width) + 1).collect();
-        paint.text(list.x + GUTTER, y, list.width.saturating_sub(GUTTER), &shifted, Role::Plain);
+        let end = paint.text(list.x + GUTTER, y, list.width.saturating_sub(GUTTER), &shifted, Role::Plain);
+        paint.mark((list.x + GUTTER, y), end, line);
     }
 }

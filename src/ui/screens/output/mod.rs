@@ -9,7 +9,7 @@ use ratatui::layout::{Rect, Size};
 pub use state::State as Output;
 
 use super::Screen;
-use crate::session::view::{Body, Status, View};
+use crate::session::view::{Body, SearchFrom, Status, Target, View};
 use crate::ui::effect::Effect;
 use crate::ui::keys::{Action, Context};
 use crate::ui::widgets::paint::Paint;
@@ -41,5 +41,29 @@ impl Screen for Output {
 
     fn draw(&self, paint: &mut Paint<'_>, area: Rect, _status: &Status) {
         draw::draw(self, paint, area);
+    }
+
+    fn place(&self) -> super::Place {
+        super::Place::Output(match self.place {
+            state::Place::Newest => None,
+            state::Place::Line(line) => Some(line),
+        })
+    }
+
+    fn restore(&mut self, place: super::Place) {
+        if let super::Place::Output(line) = place {
+            self.place = line.map_or(state::Place::Newest, state::Place::Line);
+            self.found = None;
+        }
+    }
+
+    fn search_from(&self, body: Size) -> SearchFrom {
+        SearchFrom::Row(self.search_from(list_height(body)))
+    }
+
+    fn go_to(&mut self, target: &Target, body: Size) {
+        if let Target::Row(line) = target {
+            self.go_to_line(*line, list_height(body));
+        }
     }
 }

@@ -16,6 +16,8 @@ pub enum Place {
 pub struct State {
     /// Where the window stands.
     pub place: Place,
+    /// The line that a search has found.
+    pub found: Option<u64>,
     /// Cells by which the lines are scrolled to the left.
     pub shift: u16,
     /// The rows that came last.
@@ -24,7 +26,7 @@ pub struct State {
 
 impl Default for State {
     fn default() -> Self {
-        Self { place: Place::Newest, shift: 0, rows: None }
+        Self { place: Place::Newest, found: None, shift: 0, rows: None }
     }
 }
 
@@ -51,6 +53,20 @@ impl State {
             Place::Newest => last_first,
             Place::Line(line) => line.min(last_first),
         }
+    }
+
+    /// Where a search starts from: the line that it found, or the first on the screen.
+    pub fn search_from(&self, height: u64) -> u64 {
+        let first = self.first(height);
+        self.found.filter(|line| (first..first + height).contains(line)).unwrap_or(first)
+    }
+
+    /// Shows a line that a search has found.
+    pub fn go_to_line(&mut self, line: u64, height: u64) {
+        let first = self.first(height);
+        let place = if (first..first + height).contains(&line) { first } else { line.saturating_sub(height / 2) };
+        self.place = Place::Line(place);
+        self.found = Some(line);
     }
 
     /// A line, if it has come, and whether it is from stderr.

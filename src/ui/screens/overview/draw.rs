@@ -318,7 +318,8 @@ fn top(paint: &mut Paint<'_>, area: Rect, rows: &Overview) {
     for (y, row) in (area.y + 1..area.bottom()).zip(rows.top.iter().take(shown)) {
         let indent = (row.depth * 2).min(name / 2);
         let role = if row.depth > 0 { Role::Driver } else { Role::Plain };
-        paint.name(area.x + indent, y, (name - indent).saturating_sub(1), &row.name, role);
+        let end = paint.name(area.x + indent, y, (name - indent).saturating_sub(1), &row.name, role);
+        paint.mark((area.x + indent, y), end, &row.name);
         let values = [
             format::share(u64::from(row.total_share)),
             format::share(u64::from(row.self_share)),
@@ -379,7 +380,8 @@ fn kernels(paint: &mut Paint<'_>, area: Rect, apart: bool, rows: &Overview) {
     let shown =
         if rows.kernels.len() + usize::from(rows.more_kernels > 0) > room { room - 1 } else { rows.kernels.len() };
     for (y, row) in (head + 1..area.bottom()).zip(rows.kernels.iter().take(shown)) {
-        paint.name(area.x, y, name.saturating_sub(1), &row.name, Role::Plain);
+        let end = paint.name(area.x, y, name.saturating_sub(1), &row.name, Role::Plain);
+        paint.mark((area.x, y), end, &row.name);
         let values = [
             format::share(u64::from(row.total_share)),
             String::new(),
@@ -410,7 +412,8 @@ fn processes(paint: &mut Paint<'_>, area: Rect, rows: &Overview) {
         let indent = process.depth.min(DEEPEST) * 2;
         let role = if process.alive { Role::Plain } else { Role::Dim };
         let room = calls.saturating_sub(area.x + 9 + indent);
-        paint.name(area.x + 8 + indent, y, room, &process_name(process), role);
+        let end = paint.name(area.x + 8 + indent, y, room, &process_name(process), role);
+        paint.mark((area.x + 8 + indent, y), end, &process.program);
         paint.right(calls, y, 9, &format::count(process.calls), Role::Plain);
         let role = if process.lost > 0 { Role::Bad } else { Role::Plain };
         paint.right(lost, y, 9, &format::count(process.lost), role);

@@ -9,6 +9,7 @@ use ratatui::layout::{Rect, Size};
 pub use state::State as Overview;
 
 use super::Screen;
+use crate::session::search::Pattern;
 use crate::session::view::{Body, Status, View};
 use crate::ui::effect::Effect;
 use crate::ui::keys::{Action, Context};
@@ -36,5 +37,15 @@ impl Screen for Overview {
 
     fn draw(&self, paint: &mut Paint<'_>, area: Rect, status: &Status) {
         draw::draw(self, paint, area, status);
+    }
+
+    fn place(&self) -> super::Place {
+        super::Place::Overview
+    }
+
+    fn restore(&mut self, _: super::Place) {}
+
+    fn matches(&self, pattern: &Pattern) -> Option<usize> {
+        Some(self.names().filter(|name| pattern.finds(name)).count())
     }
 }

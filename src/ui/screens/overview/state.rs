@@ -10,6 +10,15 @@ pub struct State {
 }
 
 impl State {
+    /// What stands in its lists.
+    pub fn names(&self) -> impl Iterator<Item = &str> {
+        let rows = self.rows.iter();
+        rows.flat_map(|rows| {
+            let functions = rows.top.iter().chain(&rows.kernels).map(|row| row.name.as_str());
+            functions.chain(rows.processes.iter().map(|process| process.program.as_str()))
+        })
+    }
+
     /// Takes rows.
     pub fn take(&mut self, rows: Overview) -> bool {
         let changed = self.rows.as_ref() != Some(&rows);

@@ -1,0 +1,76 @@
+//! What is asked of a search, and what it answers.
+
+use crate::graph::NodeKey;
+
+/// Where the cursor is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum From {
+    /// At a node of the calls tree; `None`: at its beginning.
+    Node(Option<NodeKey>),
+    /// At this row of a list.
+    Row(u64),
+}
+
+/// Which match is wanted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Step {
+    /// The cursor's own row, or else the next.
+    Here,
+    /// The next one; after the last the first.
+    Next,
+    /// The one before; before the first the last.
+    Previous,
+}
+
+/// What is looked for on the screen that is shown, in the order of its rows.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SearchRequest {
+    /// Another number for each match that is wanted; comes back with the answer.
+    pub id: u64,
+    /// What was typed.
+    pub text: String,
+    /// Where the cursor was.
+    pub from: From,
+    /// Which match is wanted.
+    pub step: Step,
+}
+
+/// Where a match is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Target {
+    /// A node of the calls tree.
+    Node {
+        /// The node.
+        key: NodeKey,
+        /// The nodes above it, the outermost first, each with its depth.
+        path: Vec<(NodeKey, u16)>,
+    },
+    /// A row of a list.
+    Row(u64),
+}
+
+/// A match.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Found {
+    /// Where it is.
+    pub target: Target,
+    /// Its number among the matches, from 1; `None` as long as those before it are not counted.
+    pub number: Option<u64>,
+    /// Where that is, in a few words.
+    pub place: String,
+    /// It was looked for beyond the end, or the beginning.
+    pub wrapped: bool,
+}
+
+/// How a search stands.
+#[derive(Clone, Debug, PartialEq, Eq, Default)]
+pub struct SearchAnswer {
+    /// The request's.
+    pub id: u64,
+    /// Matches that have been counted.
+    pub count: u64,
+    /// Share of the rows that have been looked at, thousandths; `None` when that is all.
+    pub share: Option<u16>,
+    /// The match that was wanted, once it is found.
+    pub found: Option<Found>,
+}

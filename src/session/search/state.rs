@@ -1,0 +1,187 @@
+//! The search of a session: what is looked for, and how far.
+//!
+//! Nothing here waits: each turn goes on until its time is up, and the next one goes on from there.
+
+use std::ops::Range;
+use std::time::Instant;
+
+use super::ask::{Found, From, SearchAnswer, SearchRequest, Target};
+use super::blocks::{Blocks, List, Wanted};
+use super::pattern::Pattern;
+use super::tree::Tree;
+use super::verdicts::{Part, Verdicts};
+use crate::session::events::place_of;
+use crate::session::model::Model;
+use crate::session::output::OutputFiles;
+use crate::session::view::{EventsRequest, OutputRequest, View};
+
+/// What is looked for, and what is known of it.
+#[derive(Debug, Default)]
+pub struct Search {
+    tree: Tree,
+    /// What `blocks` and `verdicts` are of.
+    of: Option<Of>,
+    blocks: Blocks,
+    verdicts: Verdicts,
+    wanted: Option<(u64, Wanted)>,
+    found: Option<(u64, Found)>,
+}
+
+/// A list and a text.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Of {
+    text: String,
+    list: Which,
+    /// Names that were not known may be known now.
+    names: u64,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Which {
+    Events(EventsRequest),
+    Output,
+}
+
+impl Search {
+    /// Goes on until `until` with what is looked for on this screen.
+    pub(in crate::session) fn advance(
+        &mut self,
+        (model, output): (&mut Model, Option<&OutputFiles>),
+        view: &View,
+        request: &SearchRequest,
+        until: Instant,
+    ) -> SearchAnswer {
+        let nothing = SearchAnswer { id: request.id, ..SearchAnswer::default() };
+        let Some(pattern) = Pattern::new(&request.text) else { return nothing };
+        match view {
+            View::Overview { .. } => nothing,
+            View::Calls(calls) => self.tree.advance(model, calls, request, &pattern, until),
+            View::Events(events) => {
+                let version = model.symbols.version();
+                // What is wanted of the window is no matter here.
+                let events =
+                    EventsRequest { at: crate::session::view::EventsAt::End, rows: 0, details: None, ..*events };
+                self.begin(Of { text: request.text.clone(), list: Which::Events(events), names: version });
+                let mut verdicts = std::mem::take(&mut self.verdicts);
+                let mut list = Events { model, request: events, verdicts: &mut verdicts, pattern: &pattern, until };
+                let answer = self.in_list(&mut list, request, until, Events::place);
+                self.verdicts = verdicts;
+                answer
+            }
+            View::Output(_) => {
+                let Some(output) = output else { return nothing };
+                self.begin(Of { text: request.text.clone(), list: Which::Output, names: 0 });
+                let Some(pattern) = Pattern::plain(&request.text) else { return nothing };
+                let mut list = Lines { output, pattern };
+                self.in_list(&mut list, request, until, |_, _| String::new())
+            }
+        }
+    }
+
+    /// Looks through another list, or for another text, or the same as before.
+    fn begin(&mut self, of: Of) {
+        if self.of.as_ref() != Some(&of) {
+            // A name more does not change which rows there are, so what is wanted of them is still wanted.
+            let same = self.of.as_ref().is_some_and(|before| (&before.text, before.list) == (&of.text, of.list));
+            self.blocks = Blocks::default();
+            self.verdicts = Verdicts::default();
+            if !same {
+                self.wanted = None;
+                self.found = None;
+            }
+            self.of = Some(of);
+        }
+    }
+
+    fn in_list<L: List>(
+        &mut self,
+        list: &mut L,
+        request: &SearchRequest,
+        until: Instant,
+        place: impl FnOnce(&mut L, u64) -> String,
+    ) -> SearchAnswer {
+        let from = match request.from {
+            From::Row(row) => row,
+            From::Node(_) => 0,
+        };
+        let known = self.wanted.filter(|(id, _)| *id == request.id).map(|(_, wanted)| wanted);
+        let mut wanted = known.unwrap_or_else(|| Wanted::new(from, request.step));
+        let complete = self.blocks.advance(list, &mut wanted, until);
+        self.wanted = Some((request.id, wanted));
+        let number = self.blocks.number(&wanted);
+        if let Some((row, _, wrapped)) = wanted.found
+            && self.found.as_ref().is_none_or(|(id, _)| *id != request.id)
+        {
+            let found = Found { target: Target::Row(row), number, place: place(list, row), wrapped };
+            self.found = Some((request.id, found));
+        }
+        let found = self.found.as_ref().filter(|(id, _)| *id == request.id);
+        let found = found.map(|(_, found)| Found { number, ..found.clone() });
+        let share = (!complete).then(|| self.blocks.share());
+        SearchAnswer { id: request.id, count: self.blocks.count(), share, found }
+    }
+}
+
+/// The events that a request shows.
+struct Events<'a> {
+    model: &'a mut Model,
+    request: EventsRequest,
+    verdicts: &'a mut Verdicts,
+    pattern: &'a Pattern,
+    until: Instant,
+}
+
+impl List for Events<'_> {
+    fn len(&mut self) -> u64 {
+        let EventsRequest { kinds, node, .. } = self.request;
+        self.model.in_order(kinds, node, self.until, |mut order, _| order.total()).0.unwrap_or(0)
+    }
+
+    fn matches(&mut self, rows: Range<u64>) -> Vec<u64> {
+        let EventsRequest { kinds, node, .. } = self.request;
+        let (verdicts, pattern) = (&mut *self.verdicts, self.pattern);
+        let count = usize::try_from(rows.end - rows.start).unwrap_or(0);
+        let (matches, _) = self.model.in_order(kinds, node, self.until, |mut order, context| {
+            let events = order.window(rows.start, count);
+            let numbered = (rows.start..).zip(&events);
+            numbered.filter(|(_, event)| verdicts.part(pattern, context, event).is_some()).map(|(row, _)| row).collect()
+        });
+        matches.unwrap_or_default()
+    }
+}
+
+impl Events<'_> {
+    /// Where a row is, and what of it matched if that was not its name.
+    fn place(&mut self, row: u64) -> String {
+        let EventsRequest { kinds, node, .. } = self.request;
+        let (verdicts, pattern) = (&mut *self.verdicts, self.pattern);
+        let (place, _) = self.model.in_order(kinds, node, self.until, |mut order, context| {
+            let event = order.window(row, 1).pop()?;
+            let place = place_of(context, &event);
+            Some(match verdicts.part(pattern, context, &event) {
+                Some(Part::Site) => format!("called from there, {place}"),
+                _ => place,
+            })
+        });
+        place.flatten().unwrap_or_default()
+    }
+}
+
+/// What the program printed.
+struct Lines<'a> {
+    output: &'a OutputFiles,
+    pattern: Pattern,
+}
+
+impl List for Lines<'_> {
+    fn len(&mut self) -> u64 {
+        self.output.rows(OutputRequest { first: 0, rows: 0 }).total
+    }
+
+    fn matches(&mut self, rows: Range<u64>) -> Vec<u64> {
+        let count = usize::try_from(rows.end - rows.start).unwrap_or(0);
+        let lines = self.output.rows(OutputRequest { first: rows.start, rows: count });
+        let matching = (lines.first..).zip(&lines.lines).filter(|(_, (_, line))| self.pattern.finds(line));
+        matching.map(|(row, _)| row).filter(|row| rows.contains(row)).collect()
+    }
+}

@@ -1,0 +1,53 @@
+//! Where one is on a screen: enough to come back to it.
+
+use std::sync::Arc;
+
+use super::ScreenId;
+use crate::session::view::{Column, EventKinds, Folds, Grouping, NodeKey};
+use crate::ui::effect::Scope;
+use crate::ui::widgets::list::Window;
+
+/// A place on a screen.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Place {
+    /// The overview, which has but one.
+    Overview,
+    /// A row of the calls.
+    Calls {
+        /// How calls are put together.
+        grouping: Grouping,
+        /// Sort column, and whether the largest comes first.
+        sort: (Column, bool),
+        /// Which nodes are open.
+        folds: Arc<Folds>,
+        /// Where the row stands.
+        window: Window,
+        /// The row's node.
+        cursor: Option<NodeKey>,
+    },
+    /// An event.
+    Events {
+        /// Only the events behind a node.
+        scope: Option<Scope>,
+        /// Kinds that are shown.
+        kinds: EventKinds,
+        /// Where the event stands.
+        window: Window,
+        /// The newest is followed.
+        follow: bool,
+    },
+    /// A line of the output; `None` for the newest.
+    Output(Option<u64>),
+}
+
+impl Place {
+    /// The screen it is on.
+    pub fn screen(&self) -> ScreenId {
+        match self {
+            Self::Overview => ScreenId::Overview,
+            Self::Calls { .. } => ScreenId::Calls,
+            Self::Events { .. } => ScreenId::Events,
+            Self::Output(_) => ScreenId::Output,
+        }
+    }
+}

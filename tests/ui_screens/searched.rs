@@ -1,0 +1,61 @@
+//! What the made-up session answers to a search: all rows are looked through, the slow way.
+
+use std::sync::Arc;
+
+use umtui::session::search::Pattern;
+use umtui::session::view::*;
+
+use crate::fixture::{calls, events, output};
+
+/// Rows of a list that are looked through.
+const LIST: u64 = 20_000;
+
+pub fn search(view: &View, request: &SearchRequest) -> SearchAnswer {
+    let pattern = Pattern::new(&request.text).expect("a text");
+    let finds = |text: &str| pattern.finds(text);
+    let (hits, cursor, tree): (Vec<usize>, usize, Vec<CallRow>) = match (view, request.from) {
+        (View::Calls(asked), SearchFrom::Node(key)) => {
+            let folds = Arc::new(Folds { open_depth: u16::MAX, ..Folds::default() });
+            let all = CallsRequest { folds, cursor: None, first: 0, rows: usize::MAX, ..asked.clone() };
+            let rows = calls(&all, false).rows;
+            let hits = (0..rows.len()).filter(|&row| finds(&rows[row].label)).collect();
+            (hits, rows.iter().position(|row| Some(row.key) == key).unwrap_or(0), rows)
+        }
+        (View::Events(asked), SearchFrom::Row(row)) => {
+            let all = events(&EventsRequest { at: EventsAt::Row(0), rows: LIST as usize, ..*asked }).rows;
+            let hits = (0..all.len()).filter(|&row| finds(&all[row].name) || finds(&all[row].thread_name));
+            (hits.collect(), row as usize, Vec::new())
+        }
+        (View::Output(_), SearchFrom::Row(row)) => {
+            let all = output(&OutputRequest { first: 0, rows: LIST as usize }).lines;
+            let text = request.text.to_lowercase();
+            let hits = (0..all.len()).filter(|&row| all[row].1.to_lowercase().contains(&text));
+            (hits.collect(), row as usize, Vec::new())
+        }
+        _ => (Vec::new(), 0, Vec::new()),
+    };
+    let near = match request.step {
+        Step::Here => hits.iter().position(|&row| row >= cursor),
+        Step::Next => hits.iter().position(|&row| row > cursor),
+        Step::Previous => hits.iter().rposition(|&row| row < cursor),
+    };
+    let far = if request.step == Step::Previous { hits.len().checked_sub(1) } else { (!hits.is_empty()).then_some(0) };
+    let found = near.or(far).map(|at| Found {
+        target: if tree.is_empty() { Target::Row(hits[at] as u64) } else { node(&tree, hits[at]) },
+        number: Some(at as u64 + 1),
+        place: if tree.is_empty() { "in thread main" } else { "in 4121 python, main, folded" }.to_owned(),
+        wrapped: near.is_none(),
+    });
+    SearchAnswer { id: request.id, count: hits.len() as u64, share: None, found }
+}
+
+fn node(rows: &[CallRow], at: usize) -> Target {
+    let mut path = Vec::new();
+    let mut parent = rows[at].parent;
+    while let Some(row) = parent.and_then(|key| rows.iter().find(|row| row.key == key)) {
+        path.push((row.key, row.depth));
+        parent = row.parent;
+    }
+    path.reverse();
+    Target::Node { key: rows[at].key, path }
+}
