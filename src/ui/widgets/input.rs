@@ -190,7 +190,7 @@ mod tests {
     use ratatui::style::Modifier;
 
     use super::*;
-    use crate::ui::theme::{ColorChoice, Theme};
+    use crate::ui::theme::{Charset, Depth, Glyphs, Palette, Theme};
 
     fn typed(text: &str) -> Input {
         Input::new(text, Arc::default())
@@ -252,7 +252,7 @@ mod tests {
     }
 
     fn drawn(input: &Input, cells: u16) -> (String, usize) {
-        let theme = Theme::detect(ColorChoice::Auto, |name| (name == "LANG").then(|| "C.UTF-8".to_owned()));
+        let theme = Theme::new(&Palette::default(), Depth::None, Glyphs::of(Charset::Unicode));
         let mut buffer = Buffer::empty(Rect::new(0, 0, cells, 1));
         let end = input.draw(&mut Paint::new(&mut buffer, &theme), (0, 0), cells);
         assert!(end <= cells);
