@@ -15,12 +15,15 @@ const PROFILER: u8 = 1;
 const RANGE: u8 = 2;
 const SIGNAL: u8 = 3;
 
+#[unsafe(link_section = ".data.small")]
 static MODE: AtomicU8 = AtomicU8::new(ALL);
+#[unsafe(link_section = ".data.small")]
 static ON: AtomicBool = AtomicBool::new(true);
 
 /// The newest moments at which recording paused or went on: ticks << 1, and whether it went on. Zero once it was taken.
 static MOMENTS: [AtomicU64; 256] = [const { AtomicU64::new(0) }; 256];
 /// How many there were.
+#[unsafe(link_section = ".data.small")]
 static MOMENTS_NOTED: AtomicU32 = AtomicU32::new(0);
 
 /// In signal handlers too.

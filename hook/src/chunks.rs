@@ -1,6 +1,6 @@
 //! Chunks of a thread: opening, moving on to the next, handing on.
 
-use core::sync::atomic::{AtomicPtr, AtomicU32, AtomicU64, Ordering};
+use core::sync::atomic::{AtomicPtr, AtomicU32, AtomicU64, AtomicUsize, Ordering};
 use umtui_wire::checksum;
 use umtui_wire::chunk::{self, ChunkHeader};
 use umtui_wire::clock::ClockTriple;
@@ -19,6 +19,10 @@ const WINDOW_BYTES: u32 = CHUNK_UNIT as u32 - chunk::HEADER_BYTES as u32;
 const WINDOW_CALLS: u64 = WINDOW_BYTES as u64 / SLOT_BYTES as u64;
 /// Images of threads that have ended.
 static SPARE: [AtomicPtr<ChunkHeader>; 1024] = [const { AtomicPtr::new(core::ptr::null_mut()) }; 1024];
+
+/// One more than the last place that has been used.
+#[unsafe(link_section = ".data.small")]
+static SPARE_END: AtomicUsize = AtomicUsize::new(0);
 
 struct Nowhere(core::cell::UnsafeCell<core::mem::MaybeUninit<ChunkHeader>>);
 // SAFETY: threads without a chunk write their in-flight entries there; nobody reads them.
@@ -122,7 +126,10 @@ unsafe fn committed_slots<'a>(header: *mut ChunkHeader) -> &'a [u8] {
 
 /// Gives the thread its first chunk: one that an ended thread has left, or a fresh one.
 pub fn begin(thread: &mut Thread) -> bool {
-    for place in &SPARE {
+    for place in SPARE.iter().take(SPARE_END.load(Ordering::Acquire)) {
+        if place.load(Ordering::Relaxed).is_null() {
+            continue;
+        }
         let spare = place.swap(core::ptr::null_mut(), Ordering::AcqRel);
         if spare.is_null() {
             continue;
@@ -335,8 +342,9 @@ pub fn hand_back(thread: &mut Thread) {
     thread.chunk = nowhere();
     thread.limit = 0;
     // Where there is no room for it, it stays as it is.
-    for place in &SPARE {
+    for (number, place) in SPARE.iter().enumerate() {
         if place.compare_exchange(core::ptr::null_mut(), image, Ordering::AcqRel, Ordering::Relaxed).is_ok() {
+            SPARE_END.fetch_max(number.wrapping_add(1), Ordering::AcqRel);
             return;
         }
     }
@@ -345,7 +353,9 @@ pub fn hand_back(thread: &mut Thread) {
 /// In a child after fork: the spare chunks are the parent's.
 pub fn forget() {
     // To look costs a child no page of its own.
-    for place in SPARE.iter().filter(|place| !place.load(Ordering::Relaxed).is_null()) {
+    for place in
+        SPARE.iter().take(SPARE_END.load(Ordering::Acquire)).filter(|place| !place.load(Ordering::Relaxed).is_null())
+    {
         place.store(core::ptr::null_mut(), Ordering::Relaxed);
     }
 }
@@ -418,6 +428,7 @@ fn note_clock(thread: &mut Thread, now: ClockTriple) {
     nudge_sometimes(now);
 }
 
+#[unsafe(link_section = ".data.small")]
 static NUDGED: AtomicU64 = AtomicU64::new(0);
 
 fn nudge_sometimes(now: ClockTriple) {

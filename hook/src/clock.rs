@@ -13,9 +13,12 @@ const CALIBRATION_NS: u64 = 2_000_000;
 
 /// Whether the trampoline's own tick readings are the trace's clock.
 pub static BY_TICKS: AtomicBool = AtomicBool::new(false);
+#[unsafe(link_section = ".data.small")]
 static REFRESH_TICKS: AtomicU64 = AtomicU64::new(REFRESH_NS);
 /// The rate of the tick counter once it is known, and its error: a child after fork need not measure again.
+#[unsafe(link_section = ".data.small")]
 static RATE: AtomicU64 = AtomicU64::new(0);
+#[unsafe(link_section = ".data.small")]
 static RATE_ERROR: AtomicU32 = AtomicU32::new(0);
 
 /// Which clock is asked for.

@@ -20,6 +20,7 @@ use crate::{chunks, clock, file, memory, sys, text};
 /// Longest string that is kept; kernel names of templates reach several thousand bytes.
 const LONGEST: usize = 64 * 1024;
 
+#[unsafe(link_section = ".data.small")]
 static LOCK: TryLock = TryLock::new();
 
 /// Strings by hash: hash, then id. Looked up without the lock; an entry's hash is stored after its id.
@@ -30,6 +31,7 @@ const STRINGS: usize = 32768;
 /// Pages of its own, so that it can be made zero by giving them back.
 #[repr(align(4096))]
 struct Hashes([AtomicU64; STRINGS]);
+#[unsafe(link_section = ".data.small")]
 static NEXT_ID: AtomicU32 = AtomicU32::new(NO_STRING + 1);
 
 /// Functions outside the table that have been given an id: hash of the name, by id.
@@ -37,11 +39,13 @@ static DYNAMIC: [AtomicU32; 1024] = [const { AtomicU32::new(0) }; 1024];
 /// Their names, to be described in more than one file: where in [`NAMES`] they begin, and above it how long they are.
 static NAMED: [AtomicU32; 1024] = [const { AtomicU32::new(0) }; 1024];
 static NAMES: [AtomicU8; 65536] = [const { AtomicU8::new(0) }; 65536];
+#[unsafe(link_section = ".data.small")]
 static NAMES_USED: AtomicU32 = AtomicU32::new(0);
 
 struct Place(UnsafeCell<Writer>);
 // SAFETY: used only by the holder of LOCK.
 unsafe impl Sync for Place {}
+#[unsafe(link_section = ".data.small")]
 static WRITER: Place = Place(UnsafeCell::new(Writer::new()));
 
 struct Writer {
@@ -320,6 +324,7 @@ pub fn left() {
 }
 
 /// Which set of tables this is: what was described as of another must be described anew.
+#[unsafe(link_section = ".data.small")]
 static GENERATION: AtomicU16 = AtomicU16::new(1);
 
 /// See [`GENERATION`].

@@ -17,8 +17,10 @@ use crate::{chunks, slots};
 static PAGES: [AtomicPtr<ChunkHeader>; 256] = [const { AtomicPtr::new(core::ptr::null_mut()) }; 256];
 /// Whether all of the first of them is reserved on disk. Until then its first desks only are used: most processes call from
 /// few threads.
+#[unsafe(link_section = ".data.small")]
 static WHOLE: AtomicBool = AtomicBool::new(false);
 /// Where zeros are written to reserve, a second time would wipe what is used by then.
+#[unsafe(link_section = ".data.small")]
 static RESERVING: TryLock = TryLock::new();
 const FIRST_BYTES: usize = 4096;
 const FIRST_DESKS: usize = (FIRST_BYTES - DESKS_AT) / DESK_BYTES;

@@ -18,10 +18,13 @@ const KINDS: usize = 16;
 /// Longest detail that is kept as text, bytes.
 const DETAIL: usize = 256;
 
+#[unsafe(link_section = ".data.small")]
 static LOCK: TryLock = TryLock::new();
 /// Kinds of which something was said: a bit for each.
+#[unsafe(link_section = ".data.small")]
 static SAID: AtomicU32 = AtomicU32::new(0);
 /// Those that this file has yet to be told.
+#[unsafe(link_section = ".data.small")]
 static DUE: AtomicU32 = AtomicU32::new(0);
 
 struct Places(UnsafeCell<[Statement; KINDS]>);

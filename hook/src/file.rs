@@ -12,8 +12,11 @@ use crate::clock::{self, Clock};
 use crate::config::{self, Config, Place};
 use crate::{arch, evidence, left_out, rank, space, sys, text, written};
 
+#[unsafe(link_section = ".data.small")]
 static HEADER: AtomicPtr<FileHeader> = AtomicPtr::new(core::ptr::null_mut());
+#[unsafe(link_section = ".data.small")]
 static DEVICE: AtomicU64 = AtomicU64::new(0);
+#[unsafe(link_section = ".data.small")]
 static INODE: AtomicU64 = AtomicU64::new(0);
 /// How long the file was made at first: header, desks, window, place and definitions, which every process needs. Of the
 /// pieces a part is reserved, and the rest once it is needed: most children of a fork make few calls.
@@ -23,6 +26,7 @@ const MAPPED_BYTES: u64 = 4 * CHUNK_UNIT;
 /// Bytes of a piece that are reserved at first, where the rest can follow.
 pub const FIRST_BYTES: u64 = 8192;
 /// Whether small parts are reserved by writing zeros, see [`sys::reserves_by_writing`].
+#[unsafe(link_section = ".data.small")]
 static WRITES_RESERVE: AtomicBool = AtomicBool::new(false);
 /// Whether parts of a piece can be reserved: not where a page is as long as the piece.
 const IN_PARTS: bool = (align_of::<arch::OwnPages>() as u64) < CHUNK_UNIT;
@@ -232,8 +236,10 @@ fn stop(state: u32) {
 }
 
 /// Ticks that recording adds to a thousand calls, as measured; children inherit it.
+#[unsafe(link_section = ".data.small")]
 static COST: AtomicU64 = AtomicU64::new(0);
 /// The same for a thousand calls' share of moving on to the next chunk: the least seen.
+#[unsafe(link_section = ".data.small")]
 static CHUNK_COST: AtomicU64 = AtomicU64::new(u64::MAX);
 
 /// Says what recording adds to a call, in ticks for a thousand calls; zero: not measured.
@@ -341,6 +347,7 @@ fn within_limit(offset: u64, bytes: u64) -> Result<(), i32> {
 }
 
 /// Calls that were lost before there was a file.
+#[unsafe(link_section = ".data.small")]
 static LOST_EARLY: AtomicU64 = AtomicU64::new(0);
 
 /// Counts calls that no chunk could count.
@@ -403,6 +410,7 @@ pub fn ended() {
 }
 
 /// The parent's header, in a child after fork: what does not change need not be asked again.
+#[unsafe(link_section = ".data.small")]
 static PARENT: AtomicPtr<FileHeader> = AtomicPtr::new(core::ptr::null_mut());
 
 /// In a child after fork: forget the parent's file.
@@ -452,7 +460,8 @@ fn boot_id() -> [u8; 16] {
 
 /// Field 22 of `/proc/self/stat`, counted after the parenthesis that ends the name.
 fn start_time() -> u64 {
-    let mut text = [0u8; 1024];
+    // Long before its end, which costs the kernel a read of its own to find.
+    let mut text = [0u8; 256];
     let length = fill(c"/proc/self/stat", &mut text);
     let text = text.get(..length).unwrap_or_default();
     let Some(after) = text.iter().rposition(|&byte| byte == b')') else { return 0 };

@@ -10,6 +10,10 @@
 //! function, creating the file, mapping a chunk, describing a function or module) is off that path, behind
 //! `enter`.
 
+//!
+//! Small variables that a child of fork writes as it begins lie together (section `.data.small`): among the tables each
+//! would cost it a page.
+
 #![cfg_attr(panic = "abort", no_std)]
 #![cfg(target_os = "linux")]
 

@@ -46,7 +46,10 @@ impl TryLock {
 
     /// Opens it whoever holds it.
     pub fn reset(&self) {
-        self.0.store(0, Ordering::Release);
+        // To look costs a child of fork no page of its own.
+        if self.0.load(Ordering::Relaxed) != 0 {
+            self.0.store(0, Ordering::Release);
+        }
     }
 }
 

@@ -40,8 +40,10 @@ static TABLE: Place = Place(UnsafeCell::new(Table {
     buffer: [0; 16384],
     page: [0; 4096],
 }));
+#[unsafe(link_section = ".data.small")]
 static LOCK: TryLock = TryLock::new();
 /// Epoch of the last look plus one, so that zero means never.
+#[unsafe(link_section = ".data.small")]
 static LOOKED_AT: AtomicU64 = AtomicU64::new(0);
 
 /// Makes sure that the module around a site is written down, if there is one.

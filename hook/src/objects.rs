@@ -237,6 +237,7 @@ impl Object {
 }
 
 /// How many objects there were when we were loaded, if we were loaded with the program.
+#[unsafe(link_section = ".data.small")]
 static STAYING: AtomicUsize = AtomicUsize::new(0);
 
 /// Our own place in the list.
@@ -258,6 +259,7 @@ pub fn prepare() {
     }
 }
 
+#[unsafe(link_section = ".data.small")]
 static LOCK: TryLock = TryLock::new();
 
 struct Place(UnsafeCell<Table>);

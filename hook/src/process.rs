@@ -27,6 +27,7 @@ const STATE_OFF: u32 = 3;
 const STATE_WAITING: u32 = 4;
 
 /// Recordings begun so far, in this process and those it was forked from.
+#[unsafe(link_section = ".data.small")]
 static BEGUN: AtomicU64 = AtomicU64::new(0);
 
 /// Which recording this is; zero: none.
@@ -36,6 +37,7 @@ pub fn generation() -> u64 {
 
 /// Whether what a call costs is yet to be measured in this recording; once. A child costs what its parent does.
 pub fn is_to_be_measured() -> bool {
+    #[unsafe(link_section = ".data.small")]
     static MEASURED: AtomicU32 = AtomicU32::new(0);
     MEASURED.swap(1, Ordering::Relaxed) == 0
 }
@@ -89,6 +91,7 @@ pub fn recording_wanted(on: bool) {
 /// or the processor is busy.
 const WAIT_NS: u64 = 500_000_000;
 /// Somebody has waited for so long: from then on nobody does.
+#[unsafe(link_section = ".data.small")]
 static GIVEN_UP: AtomicBool = AtomicBool::new(false);
 
 /// Another thread is at it; or was, in the parent of a child that was made by a system call of the program's own: so not
@@ -161,6 +164,7 @@ fn begin() -> bool {
 /// do not; and another thread may be in the midst of something that it will never finish in the child. At load, before any
 /// fork that matters.
 fn watch_fork() {
+    #[unsafe(link_section = ".data.small")]
     static WATCHING: AtomicU32 = AtomicU32::new(0);
     if WATCHING.swap(1, Ordering::Relaxed) != 0 {
         return;

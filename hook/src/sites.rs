@@ -11,6 +11,7 @@ use crate::{arch, text};
 const EPOCH_STEP: u64 = 1 << 48;
 
 /// The epoch, in the upper 16 bits.
+#[unsafe(link_section = ".data.small")]
 static EPOCH: AtomicU64 = AtomicU64::new(0);
 /// The cache: each site lies where [`arch::site_place`] puts it, which the trampoline computes too. Large, so that two
 /// sites of a program seldom share a place: they would push each other out at every call. Its pages are only used where
@@ -18,11 +19,13 @@ static EPOCH: AtomicU64 = AtomicU64::new(0);
 pub static SEEN: [AtomicU64; arch::SITE_PLACES] = [const { AtomicU64::new(0) }; arch::SITE_PLACES];
 /// Places that may be in use, so that not all need be emptied; more than fit here mean all.
 static USED: [AtomicU32; 4096] = [const { AtomicU32::new(0) }; 4096];
+#[unsafe(link_section = ".data.small")]
 static USED_COUNT: AtomicUsize = AtomicUsize::new(0);
 
 /// Sites whose object needs another library than the exported names lead to: the site, and above it the slot of
 /// the pool that serves it. Emptied when the epoch has changed.
 static SERVED: [AtomicU64; 1024] = [const { AtomicU64::new(0) }; 1024];
+#[unsafe(link_section = ".data.small")]
 static SERVED_EPOCH: AtomicU64 = AtomicU64::new(0);
 
 fn served_entry(site: u64) -> Option<&'static AtomicU64> {
@@ -51,6 +54,7 @@ pub fn serve(site: u64, slot: usize, as_of: u64) {
 }
 
 /// How often the set of loaded objects may have changed.
+#[unsafe(link_section = ".data.small")]
 static CHANGES: AtomicU64 = AtomicU64::new(0);
 
 /// See [`CHANGES`].
@@ -93,6 +97,9 @@ pub fn is_known(site: u64) -> bool {
 pub fn remember(site: u64, as_of: u64) {
     let index = arch::site_place(site);
     let Some(place) = SEEN.get(index) else { return };
+    if place.load(Ordering::SeqCst) == site {
+        return;
+    }
     if place.swap(site, Ordering::SeqCst) == 0 {
         let used = USED_COUNT.fetch_add(1, Ordering::SeqCst);
         if let Some(used) = USED.get(used) {

@@ -191,8 +191,10 @@ impl Slot {
     }
 }
 
+#[unsafe(link_section = ".data.small")]
 static WITHOUT_ARGUMENTS: AtomicU8 = AtomicU8::new(0);
 /// Groups that are not recorded: a bit for each.
+#[unsafe(link_section = ".data.small")]
 static UNWANTED: AtomicU16 = AtomicU16::new(0);
 
 /// Says what is to be recorded; functions that were met before are described anew.
@@ -266,9 +268,11 @@ fn also(name: &[u8]) -> u8 {
 /// All slots: exported names first, then the pool.
 pub static SLOTS: [Slot; EXPORTED + POOL] = [const { Slot::new() }; EXPORTED + POOL];
 
+#[unsafe(link_section = ".data.small")]
 static POOL_USED: AtomicU32 = AtomicU32::new(0);
 /// Function pointers that were handed out unswapped because the pool was used up or busy.
 pub static UNSWAPPED: AtomicU32 = AtomicU32::new(0);
+#[unsafe(link_section = ".data.small")]
 static POOL_LOCK: crate::lock::TryLock = crate::lock::TryLock::new();
 
 /// Open-addressing index of the pool: slot number + 1 by real function and api.
@@ -342,7 +346,9 @@ pub fn pool_slot(real: usize, api: u16) -> Option<usize> {
 /// the quick way.
 pub fn define_once(slot: &Slot) {
     let generation = crate::definitions::generation();
-    if slot.described.swap(generation, Ordering::AcqRel) == generation {
+    if slot.described.load(Ordering::Acquire) == generation
+        || slot.described.swap(generation, Ordering::AcqRel) == generation
+    {
         return;
     }
     if !crate::definitions::api(slot.api()) {

@@ -13,18 +13,26 @@ use crate::written;
 
 /// End of what is claimed. The header learns of it once the file is as long, so that a process killed in between
 /// leaves no file that looks cut.
+#[unsafe(link_section = ".data.small")]
 static CLAIMED: AtomicU64 = AtomicU64::new(CHUNK_UNIT);
+#[unsafe(link_section = ".data.small")]
 static MADE: AtomicU64 = AtomicU64::new(0);
+#[unsafe(link_section = ".data.small")]
 static MAX_BYTES: AtomicU64 = AtomicU64::new(u64::MAX);
 /// Where the oldest chunk may lie, once the cap is reached: places are reused in the order of the file.
+#[unsafe(link_section = ".data.small")]
 static OLDEST: AtomicU64 = AtomicU64::new(CHUNK_UNIT);
+#[unsafe(link_section = ".data.small")]
 static REUSE: TryLock = TryLock::new();
 /// Places looked at for one that can be reused, before it is given up.
 const LOOKS: u32 = 256;
+#[unsafe(link_section = ".data.small")]
 static SEQUENCE: AtomicU64 = AtomicU64::new(0);
 
 /// Where the beginning of the file is mapped, and how much of it: pieces there have their first bytes reserved.
+#[unsafe(link_section = ".data.small")]
 static START: AtomicPtr<u8> = AtomicPtr::new(core::ptr::null_mut());
+#[unsafe(link_section = ".data.small")]
 static STARTED: AtomicU64 = AtomicU64::new(0);
 
 /// A new file: nothing is claimed but its first unit.

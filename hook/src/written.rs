@@ -15,7 +15,9 @@ use crate::file::OpenFile;
 use crate::lock::{Held, TryLock};
 use crate::{chunks, file, space};
 
+#[unsafe(link_section = ".data.small")]
 static ON: AtomicBool = AtomicBool::new(false);
+#[unsafe(link_section = ".data.small")]
 static FLUSHING: TryLock = TryLock::new();
 
 /// A chunk in private memory.

@@ -29,12 +29,16 @@ pub const ASIDE: u32 = 8;
 pub const GIVE_UP: u32 = 16;
 
 /// What is asked of the thread; it sleeps on this word.
+#[unsafe(link_section = ".data.small")]
 static REQUESTS: AtomicU32 = AtomicU32::new(0);
 /// How often something was asked that is waited for.
+#[unsafe(link_section = ".data.small")]
 static ASKED: AtomicU32 = AtomicU32::new(0);
 /// Up to which of these all is done; who asks sleeps on this word.
+#[unsafe(link_section = ".data.small")]
 static MET: AtomicU32 = AtomicU32::new(0);
 /// Nonzero while there is the thread.
+#[unsafe(link_section = ".data.small")]
 static RUNS: AtomicU32 = AtomicU32::new(0);
 
 /// Wakes the thread for data that is there.

@@ -18,9 +18,11 @@ struct Place(UnsafeCell<Wanted>);
 // SAFETY: written at load, before any range is opened.
 unsafe impl Sync for Place {}
 static WANTED: Place = Place(UnsafeCell::new(Wanted { range: text::Path::new(), domain: text::Path::new() }));
+#[unsafe(link_section = ".data.small")]
 static IS_ON: AtomicBool = AtomicBool::new(false);
 
 /// Ranges of that name that are open, all threads together.
+#[unsafe(link_section = ".data.small")]
 static OPEN: AtomicUsize = AtomicUsize::new(0);
 /// Ids of open ranges of that name that any thread may end.
 static STARTED: [AtomicU64; 256] = [const { AtomicU64::new(0) }; 256];

@@ -21,6 +21,7 @@ const ANEW_BYTES: u64 = 64 << 20;
 /// What is left of a name if there is no room for it at all.
 const NOT_KEPT: &[u8] = b"(name not kept)";
 
+#[unsafe(link_section = ".data.small")]
 static USED: Used = Used::new();
 
 /// What has been used of a set of tables and of a file.

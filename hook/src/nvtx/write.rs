@@ -12,6 +12,7 @@ use crate::thread::{BUSY, Thread};
 use crate::{append, capture, chunks, clock, enter, process, record};
 
 /// Whether ranges are recorded at all.
+#[unsafe(link_section = ".data.small")]
 static WANTED: AtomicBool = AtomicBool::new(true);
 
 /// Says whether ranges are recorded.
