@@ -2,7 +2,7 @@
 //! they have returned.
 
 use core::cell::UnsafeCell;
-use core::sync::atomic::{AtomicUsize, Ordering};
+use core::sync::atomic::{AtomicU8, AtomicUsize, Ordering};
 use umtui_wire::filter::{self, Call, PROGRAM_MAX, Program, Returned, TEXT_MAX};
 use umtui_wire::table::FUNCTIONS;
 
@@ -20,6 +20,10 @@ unsafe impl Sync for Value {}
 static VALUE: Value = Value(UnsafeCell::new([0; VALUE_MAX]));
 /// Bytes of [`VALUE`], zero for no filter.
 static LENGTH: AtomicUsize = AtomicUsize::new(0);
+/// Bytes of it up to the end of the program.
+static PROGRAM: AtomicUsize = AtomicUsize::new(0);
+/// By api id: which of the words of its arguments is the stream, plus one; zero for none.
+static STREAM_WORDS: [AtomicU8; 4096] = [const { AtomicU8::new(0) }; 4096];
 
 /// Whether a function's calls are recorded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -47,7 +51,8 @@ pub fn begin() {
     });
     // SAFETY: as above.
     let read = unsafe { &*VALUE.0.get() }.get(..length).and_then(Program::read);
-    if read.is_some() {
+    if let Some(program) = read {
+        PROGRAM.store(program.bytes(), Ordering::Relaxed);
         LENGTH.store(length, Ordering::Release);
     }
 }
@@ -58,7 +63,8 @@ fn program() -> Option<Program<'static>> {
         return None;
     }
     // SAFETY: no longer written.
-    unsafe { &*VALUE.0.get() }.get(..length).and_then(Program::read)
+    let value = unsafe { &*VALUE.0.get() }.get(..length)?;
+    Program::again(value, PROGRAM.load(Ordering::Relaxed))
 }
 
 /// Whether anything is to be left out.
@@ -86,6 +92,14 @@ pub fn of(name: &[u8]) -> Recorded {
     }
 }
 
+/// Calls of this function of the table will be asked about.
+pub fn will_ask(api: u16) {
+    let word = FUNCTIONS.get(usize::from(api)).and_then(filter::stream_word);
+    if let (Some(place), Some(word)) = (STREAM_WORDS.get(usize::from(api)), word) {
+        place.store(word.wrapping_add(1), Ordering::Relaxed);
+    }
+}
+
 /// Whether a call that has returned is left out.
 ///
 /// # Safety
@@ -93,8 +107,9 @@ pub fn of(name: &[u8]) -> Recorded {
 pub unsafe fn leaves_out(frame: &Frame, slot: &Slot, ticks: u64, thread: &Thread) -> bool {
     let (Some(program), Some(function)) = (program(), FUNCTIONS.get(usize::from(slot.api()))) else { return false };
     let is_status = slot.flags.load(Ordering::Relaxed) & slots::RETURNS_OTHER == 0;
+    let word = STREAM_WORDS.get(usize::from(slot.api())).and_then(|word| word.load(Ordering::Relaxed).checked_sub(1));
     // SAFETY: the word is a register or a stack argument that the function has.
-    let stream = filter::stream_word(function).map(|word| unsafe { *frame.words().add(usize::from(word)) });
+    let stream = word.map(|word| unsafe { *frame.words().add(usize::from(word)) });
     let returned = Returned {
         thread: thread.name.split(|&byte| byte == 0).next().unwrap_or_default(),
         thread_id: thread.id,

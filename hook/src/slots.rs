@@ -185,6 +185,9 @@ impl Slot {
         let flags = returns | text | actions(function.name.as_bytes());
         self.flags.store(if left_out { LEFT_OUT } else { flags }, Ordering::Relaxed);
         let also = also(function.name.as_bytes()) | asks(function.name.as_bytes());
+        if also & ASKS != 0 {
+            left_out::will_ask(api);
+        }
         self.also.store(if left_out { 0 } else { also }, Ordering::Relaxed);
         self.record_bytes.store(NEVER_QUICK, Ordering::Relaxed);
         self.set_head(if arguments_wanted() { function.extra } else { 0 }, api);

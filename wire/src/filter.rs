@@ -77,6 +77,19 @@ impl<'a> Program<'a> {
         (program.len() <= PROGRAM_MAX).then_some(Self { bytes: program, text })
     }
 
+    /// Bytes of the variable's value up to the end of the program.
+    #[must_use]
+    pub const fn bytes(&self) -> usize {
+        self.bytes.len().wrapping_add(1)
+    }
+
+    /// A program that was looked through before: the value up to [`Program::bytes`], and what follows.
+    #[must_use]
+    pub fn again(value: &'a [u8], bytes: usize) -> Option<Self> {
+        let (program, text) = value.split_at_checked(bytes)?;
+        Some(Self { bytes: program.get(1..)?, text })
+    }
+
     /// The filter as its user wrote it.
     #[must_use]
     pub const fn text(&self) -> &'a [u8] {
@@ -290,6 +303,8 @@ mod tests {
         let value = std::format!("1{program} as written");
         let program = Program::read(value.as_bytes()).unwrap();
         assert_eq!(program.text(), b" as written");
+        let again = Program::again(value.as_bytes(), program.bytes()).unwrap();
+        assert_eq!((again.bytes, again.text), (program.bytes, program.text));
         program.fits(&Call { api: b"cudaMemcpyAsync_ptsz", returned })
     }
 
@@ -358,6 +373,11 @@ mod tests {
         {
             assert!(!is_kept(name.as_bytes()), "{name}");
         }
+    }
+
+    #[test]
+    fn the_hook_has_a_place_for_every_function() {
+        assert!(FUNCTIONS.len() <= 4096);
     }
 
     #[test]
