@@ -10,6 +10,7 @@ pub mod filter;
 pub mod forward;
 pub mod graph;
 pub mod launch;
+pub mod lens;
 pub mod parse;
 pub mod report;
 pub mod session;

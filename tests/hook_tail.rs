@@ -41,7 +41,12 @@ impl Reader {
     }
 
     fn ask(&self, id: u64) {
-        self.session.ask(ViewRequest { id, view: View::Overview { rows: 20, columns: 80 }, search: None });
+        self.session.ask(ViewRequest {
+            id,
+            view: View::Overview { rows: 20, columns: 80 },
+            search: None,
+            lens: Default::default(),
+        });
     }
 
     /// Asks until the trace stands as wanted.

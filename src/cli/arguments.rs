@@ -240,12 +240,26 @@ pub struct Stream {
     pub draining: Draining,
 }
 
+/// What recordings are seen through.
+#[derive(Args, Clone, Debug, Default)]
+pub struct Seen {
+    /// Count and show only what this filter selects: a file, a name from `umtui filter list`, or an expression
+    #[arg(long, value_name = "FILE|EXPR", allow_hyphen_values = true)]
+    pub filter: Option<OsString>,
+    /// Count and show only what overlaps this time, from the first event on: 1.5s..2s, ..2s, 1.5s.., 1.5s+10ms
+    #[arg(long, value_name = "A..B")]
+    pub range: Option<String>,
+}
+
 /// `umtui open`.
 #[derive(Args, Debug)]
 pub struct Open {
     /// Recordings: files, folders, FIFOs, - for stdin
     #[arg(required = true, value_name = "PATH")]
     pub paths: Vec<PathBuf>,
+    #[command(flatten)]
+    #[allow(missing_docs)]
+    pub seen: Seen,
     #[command(flatten)]
     #[allow(missing_docs)]
     pub screen: Screen,
@@ -270,6 +284,9 @@ pub struct Report {
     /// How to print it
     #[arg(long, value_enum, default_value = "text")]
     pub format: ReportFormat,
+    #[command(flatten)]
+    #[allow(missing_docs)]
+    pub seen: Seen,
 }
 
 /// Other forms.
@@ -291,6 +308,9 @@ pub struct Export {
     /// File to write; `-` for stdout
     #[arg(short, long, value_name = "OUT", default_value = "-")]
     pub output: PathBuf,
+    #[command(flatten)]
+    #[allow(missing_docs)]
+    pub seen: Seen,
 }
 
 /// `umtui demo`.

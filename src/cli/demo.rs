@@ -6,7 +6,7 @@ use std::path::Path;
 
 use anyhow::Context as _;
 
-use super::arguments::{Demo, Report, ReportFormat};
+use super::arguments::{Demo, Report, ReportFormat, Seen};
 use super::{record, report, run, stream};
 use crate::forward::Target;
 use crate::launch::{self, Streams};
@@ -78,7 +78,11 @@ pub fn run(arguments: &Demo) -> anyhow::Result<u8> {
     let status = record::run_in(&folder, &arguments.recording, &command, &extra, &Streams::StdoutToStderr)?;
     record::finish(&folder, &arguments.recording);
     if status == 0 || arguments.format == ReportFormat::Text {
-        report::run(&Report { paths: vec![folder.path().to_owned()], format: arguments.format })?;
+        report::run(&Report {
+            paths: vec![folder.path().to_owned()],
+            format: arguments.format,
+            seen: Seen::default(),
+        })?;
     }
     Ok(status)
 }

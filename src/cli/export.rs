@@ -15,7 +15,10 @@ use crate::session::Loaded;
 /// # Errors
 /// If it cannot be read, or the output not written.
 pub fn run(arguments: &Export) -> anyhow::Result<u8> {
-    let loaded = Loaded::load_all(&arguments.paths)?;
+    let lens = super::lens::lens(&arguments.seen)?;
+    let mut loaded = Loaded::load_all(&arguments.paths)?;
+    super::lens::look_through(&mut loaded, &lens)?;
+    let loaded = loaded;
     if arguments.output == Path::new("-") {
         return match write(&loaded, arguments.format, &mut BufWriter::new(io::stdout().lock())) {
             // `umtui export | head` is no failure.
@@ -29,9 +32,26 @@ pub fn run(arguments: &Export) -> anyhow::Result<u8> {
     Ok(0)
 }
 
+/// The text form, with what it was seen through.
+fn text(loaded: &Loaded, out: &mut dyn Write) -> io::Result<()> {
+    let (Some(selected), Some(status)) = (loaded.selected(), loaded.lens_status()) else {
+        return export::text::write(loaded.trace(), &loaded.bytes(), out);
+    };
+    let mut words = Vec::new();
+    if loaded.lens().condition.is_some() {
+        words.push(format!("filter {}", loaded.filter_text()));
+    }
+    if let Some((from, to)) = loaded.lens().range {
+        words.push(format!("range {from}ns..{}", if to == u64::MAX { String::new() } else { format!("{to}ns") }));
+    }
+    words.push(format!("{} events, {} hidden; the calls around them are here, too", status.shown, status.hidden));
+    let part = export::text::Part { selected, open: &loaded.open(), words: &words };
+    export::text::write_some(loaded.trace(), &loaded.bytes(), Some(&part), out)
+}
+
 fn write(loaded: &Loaded, format: ExportFormat, out: &mut dyn Write) -> io::Result<()> {
     match format {
-        ExportFormat::Text => export::text::write(loaded.trace(), &loaded.bytes(), out)?,
+        ExportFormat::Text => text(loaded, out)?,
     }
     out.flush()
 }

@@ -10,6 +10,7 @@ mod doctor;
 mod env;
 mod export;
 mod filter;
+mod lens;
 mod man;
 mod open;
 mod probe;

@@ -12,7 +12,8 @@ use crate::ui::{self, Outcome};
 /// # Errors
 /// If one cannot be read, or there is no terminal.
 pub fn run(arguments: &Open) -> anyhow::Result<u8> {
-    let setup = config::setup(&arguments.screen)?;
+    let mut setup = config::setup(&arguments.screen)?;
+    setup.lens = super::lens::lens(&arguments.seen)?.0;
     let (answers, received) = mpsc::channel();
     let session = Session::open(
         &arguments.paths,

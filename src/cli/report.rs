@@ -11,7 +11,9 @@ use crate::session::Loaded;
 /// # Errors
 /// If nothing can be read, or stdout cannot be written.
 pub fn run(arguments: &Report) -> anyhow::Result<u8> {
+    let lens = super::lens::lens(&arguments.seen)?;
     let mut loaded = Loaded::load_all(&arguments.paths)?;
+    super::lens::look_through(&mut loaded, &lens)?;
     let report = report::Report::of(&mut loaded);
     let text = match arguments.format {
         ReportFormat::Text => report::text(&report),

@@ -26,6 +26,12 @@ fn tears_down(name: &str) -> bool {
     ["Unload", "Release", "Destroy", "Free"].iter().any(|what| name.contains(what))
 }
 
+/// Whether a failed call of the program is what every program is told at its end.
+pub fn is_farewell<T>(trace: &Trace, found: &Found<'_, T>, records: &mut Records<'_>) -> bool {
+    tears_down(trace.api_name(found.call.api))
+        && records.read(found).is_some_and(|record| record.status() == DEINITIALIZED)
+}
+
 /// Whether an error stays.
 #[must_use]
 pub fn is_sticky(status: u32) -> bool {
@@ -140,9 +146,7 @@ impl Failures {
     }
 
     fn failed(&mut self, trace: &Trace, process: ProcessId, found: &Found<'_, ()>, records: &mut Records<'_>) {
-        if tears_down(trace.api_name(found.call.api))
-            && records.read(found).is_some_and(|record| record.status() == DEINITIALIZED)
-        {
+        if is_farewell(trace, found, records) {
             return self.handled(&[found.call.api]);
         }
         let end = found.call.end_ns();

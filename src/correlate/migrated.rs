@@ -5,7 +5,7 @@ use std::sync::Arc;
 use rustc_hash::FxHashMap;
 use umtui_wire::activity as wire;
 
-use crate::trace::activity::What;
+use crate::trace::activity::{LaneId, What};
 use crate::trace::{ActivityKind, Bytes, LaneOf, ProcessId, Trace};
 
 use super::allocation::{Allocation, Allocations};
@@ -37,26 +37,36 @@ impl Migrated {
 }
 
 /// Allocations whose pages moved or were missed, the most bytes first; `None` if no migrations were recorded. `files` are
-/// those of the trace.
+/// those of the trace, and only records that are wanted count.
 #[must_use]
-pub fn migrated(trace: &Trace, files: &[Arc<dyn Bytes>]) -> Option<Vec<Migrated>> {
+pub fn migrated(
+    trace: &Trace,
+    files: &[Arc<dyn Bytes>],
+    wanted: &dyn Fn(LaneId, usize) -> bool,
+) -> Option<Vec<Migrated>> {
     if !trace.activities.recorded(What::Migrations) {
         return None;
     }
     let processes = (0..u16::MAX).map(ProcessId).take(trace.processes.len());
-    let mut list: Vec<Migrated> = processes.flat_map(|process| of_process(trace, process, files)).collect();
+    let mut list: Vec<Migrated> = processes.flat_map(|process| of_process(trace, process, files, wanted)).collect();
     let address = |one: &Migrated| one.allocation.map(|allocation| (allocation.address, allocation.from_ns));
     list.sort_by_key(|one| (std::cmp::Reverse((one.bytes(), one.faults)), one.process, address(one)));
     Some(list)
 }
 
-fn of_process(trace: &Trace, process: ProcessId, files: &[Arc<dyn Bytes>]) -> Vec<Migrated> {
-    let lane = trace.activities.find(process, LaneOf::Unified).and_then(|id| trace.activities.lane(id));
-    let Some(lane) = lane.filter(|lane| !lane.is_empty()) else { return Vec::new() };
+fn of_process(
+    trace: &Trace,
+    process: ProcessId,
+    files: &[Arc<dyn Bytes>],
+    wanted: &dyn Fn(LaneId, usize) -> bool,
+) -> Vec<Migrated> {
+    let found = trace.activities.find(process, LaneOf::Unified);
+    let lane = found.and_then(|id| Some((id, trace.activities.lane(id)?)));
+    let Some((id, lane)) = lane.filter(|(_, lane)| !lane.is_empty()) else { return Vec::new() };
     let allocations = Allocations::of(trace, process, files);
     let mut sums: FxHashMap<Option<usize>, Migrated> = FxHashMap::default();
-    lane.for_each(0, |_, activity| {
-        if activity.kind != ActivityKind::Unified {
+    lane.for_each(0, |row, activity| {
+        if activity.kind != ActivityKind::Unified || !wanted(id, row) {
             return;
         }
         let (counter, _) = activity.unified();

@@ -1,6 +1,7 @@
 //! Lines of a text trace for what the GPU did, for evidence and for ranges.
 
 use super::text::Labels;
+use crate::lens::Selected;
 use crate::trace::activity::fields::{Field, Form, RANGE};
 use crate::trace::activity::{LaneId, raw};
 use crate::trace::call::Location;
@@ -72,15 +73,27 @@ pub(super) struct Others<'a> {
 }
 
 impl<'a> Others<'a> {
-    pub(super) fn new(trace: &'a Trace, labels: &'a Labels, files: &'a [Arc<dyn Bytes>]) -> Self {
+    pub(super) fn new(
+        trace: &'a Trace,
+        labels: &'a Labels,
+        files: &'a [Arc<dyn Bytes>],
+        selected: Option<&Selected>,
+    ) -> Self {
         let mut lanes: Vec<LaneId> = (0..).map(LaneId).take(trace.activities.lanes().len()).collect();
         lanes.sort_by_key(|&id| trace.activities.lane(id).map(|lane| (lane.process, lane.of)));
         let mut rows = Vec::new();
-        for (place, lane) in (0..).zip(lanes.iter().filter_map(|&id| trace.activities.lane(id))) {
-            lane.for_each(0, |row, activity| rows.push((activity.start_ns, Row::Lane(place, row as u32))));
+        for (place, &id) in (0..).zip(&lanes) {
+            let Some(lane) = trace.activities.lane(id) else { continue };
+            lane.for_each(0, |row, activity| {
+                if selected.is_none_or(|selected| selected.record(id, row)) {
+                    rows.push((activity.start_ns, Row::Lane(place, row as u32)));
+                }
+            });
         }
         for id in (0..u32::MAX).map(TrackId).take(trace.tracks.len()) {
             let ranges = (0..).zip(trace.ranges.of(id));
+            let wanted = |row: u32| selected.is_none_or(|selected| selected.range(id, row as usize));
+            let ranges = ranges.filter(|&(row, _)| wanted(row));
             rows.extend(ranges.map(|(row, range)| (range.start_ns, Row::Range(id, row))));
         }
         rows.sort_unstable();

@@ -2,6 +2,7 @@
 //! trace.
 
 use super::activity::{self, Others};
+use crate::lens::{Block, Selected};
 use crate::trace::activity::raw;
 use crate::trace::raw::RawCall;
 use crate::trace::results;
@@ -21,22 +22,49 @@ const UNKNOWN: u32 = 999;
 /// # Errors
 /// When writing fails, or a file cannot be read.
 pub fn write(trace: &Trace, files: &[Arc<dyn Bytes>], out: &mut dyn Write) -> io::Result<()> {
+    write_some(trace, files, None, out)
+}
+
+/// What of a trace is written.
+pub struct Part<'a> {
+    /// What is selected. The calls around it are written as well, so that it is read back as it was nested.
+    pub selected: &'a Selected,
+    /// Calls that have not ended and are selected.
+    pub open: &'a [(TrackId, OpenCall)],
+    /// What selects it, a line each.
+    pub words: &'a [String],
+}
+
+/// Likewise of a part only.
+///
+/// # Errors
+/// When writing fails, or a file cannot be read.
+pub fn write_some(
+    trace: &Trace,
+    files: &[Arc<dyn Bytes>],
+    part: Option<&Part<'_>>,
+    out: &mut dyn Write,
+) -> io::Result<()> {
     let labels = Labels::new(trace);
     let start = trace.start_ns();
     writeln!(out, "{}", crate::parse::sniff::TEXT_MARK)?;
     writeln!(out, "# start {start}")?;
+    for words in part.map_or(&[][..], |part| part.words) {
+        writeln!(out, "# lens {words:?}")?;
+    }
     definitions(trace, &labels, out)?;
     activity::definitions(trace, &labels, out)?;
     for damage in &trace.damage {
         let file = trace.files.get(damage.file).map_or("", String::as_str);
         writeln!(out, "# damaged: {file:?} at {}: {:?}", damage.offset, damage.why)?;
     }
-    let mut threads: Vec<Walk<'_>> = trace.tracks.iter().map(Walk::new).collect();
+    let tracks = (0..).map(TrackId).zip(&trace.tracks);
+    let mut threads: Vec<Walk<'_>> = tracks.map(|(id, track)| Walk::new(id, track, part)).collect();
     let mut heap: BinaryHeap<Reverse<(u64, usize)>> = BinaryHeap::new();
     for (index, thread) in threads.iter_mut().enumerate() {
         heap.extend(thread.next_start().map(|time| Reverse((time, index))));
     }
-    let mut others = Others::new(trace, &labels, files);
+    let mut others = Others::new(trace, &labels, files, part.map(|part| part.selected));
     let mut writer = Lines { trace, labels: &labels, files, submits: submits(trace), start, gone: 0, out };
     while let Some(Reverse((ns, index))) = heap.pop() {
         others.upto(ns, start, writer.out)?;
@@ -207,7 +235,11 @@ enum Step {
 
 /// Goes through a thread's calls in order of start, each before the calls nested in it.
 struct Walk<'a> {
+    id: TrackId,
     track: &'a Track,
+    part: Option<&'a Part<'a>>,
+    /// Open calls that are written: of several the innermost lie in the others.
+    open_end: usize,
     next_row: usize,
     last_root: Option<u8>,
     open: usize,
@@ -215,8 +247,18 @@ struct Walk<'a> {
 }
 
 impl<'a> Walk<'a> {
-    fn new(track: &'a Track) -> Self {
-        Self { track, next_row: 0, last_root: None, open: 0, queue: VecDeque::new() }
+    fn new(id: TrackId, track: &'a Track, part: Option<&'a Part<'a>>) -> Self {
+        let open_end = match part {
+            None => track.in_flight.len(),
+            Some(part) if part.selected.unfinished.get(id.index()).is_some_and(|rows| !rows.is_empty()) => {
+                track.in_flight.len()
+            }
+            Some(part) => {
+                let wanted = |call: &OpenCall| part.open.iter().any(|(track, open)| *track == id && open == call);
+                track.in_flight.iter().rposition(wanted).map_or(0, |last| last + 1)
+            }
+        };
+        Self { id, track, part, open_end, next_row: 0, last_root: None, open: 0, queue: VecDeque::new() }
     }
 
     fn next_start(&mut self) -> Option<u64> {
@@ -229,21 +271,40 @@ impl<'a> Walk<'a> {
     }
 
     fn fill(&mut self) {
-        if !self.queue.is_empty() {
-            return;
-        }
-        if self.next_row < self.track.len() {
+        while self.queue.is_empty() && self.next_row < self.track.len() {
             let group = self.track.group(self.next_row);
             self.next_row = group.end;
             self.add_group(group);
-        } else if let Some(call) = self.track.in_flight.get(self.open) {
+        }
+        if !self.queue.is_empty() {
+            return;
+        }
+        if let Some(call) = self.track.in_flight.get(self.open).filter(|_| self.open < self.open_end) {
             self.open += 1;
             self.queue.push_back((call.start_ns, Step::Open(*call)));
         }
     }
 
+    /// Which calls of a group are written.
+    fn needed(&self, part: &Part<'_>, group: std::ops::Range<usize>) -> Vec<bool> {
+        let mut words = vec![0u64; group.len().div_ceil(64)];
+        for (at, row) in group.clone().enumerate() {
+            if let Some(word) = words.get_mut(at / 64) {
+                *word |= u64::from(part.selected.call(self.id, row)) << (at % 64);
+            }
+        }
+        let mut block = Block::default();
+        block.read(self.id, self.track, group);
+        block.with_callers(&words)
+    }
+
     /// The rows of a group, which are in order of completion, as lines in order of start.
     fn add_group(&mut self, group: std::ops::Range<usize>) {
+        let first = group.start;
+        let needed = match self.part.map(|part| self.needed(part, group.clone())) {
+            Some(needed) if !needed.contains(&true) => return,
+            needed => needed,
+        };
         struct Node {
             row: usize,
             start: u64,
@@ -253,10 +314,14 @@ impl<'a> Walk<'a> {
         let mut roots: Vec<Node> = Vec::new();
         let mut row = group.start;
         self.track.for_each(group, |call: Call| {
+            let at = row - first;
+            row += 1;
+            if needed.as_ref().is_some_and(|needed| !needed.get(at).copied().unwrap_or(false)) {
+                return;
+            }
             let first = roots.iter().rposition(|node| node.depth <= call.depth).map_or(0, |at| at + 1);
             let children = roots.split_off(first);
-            roots.push(Node { row, start: call.start_ns, depth: call.depth, children });
-            row += 1;
+            roots.push(Node { row: row - 1, start: call.start_ns, depth: call.depth, children });
         });
         // Depth first; a sibling that is deeper than the one before it is not nested in that.
         let mut stack: Vec<(std::vec::IntoIter<Node>, Option<u8>)> = vec![(roots.into_iter(), self.last_root)];
@@ -464,6 +529,49 @@ mod tests {
             let (again, _) = read(imported.files);
             prop_assert!(again.events() <= trace.events() + 1);
         }
+    }
+
+    #[test]
+    fn a_part_holds_what_is_selected_and_the_calls_around_it() {
+        use crate::lens::Marks;
+        let wishes = Wishes {
+            threads: 3,
+            groups: 200,
+            ticks_per_second: 1_000_000_000,
+            sealed: true,
+            hand_overs: false,
+            gpu: true,
+        };
+        let (trace, files) = read(vec![(make(11, wishes).image, false)]);
+        let mut selected = Selected::default();
+        let mut expected = 0;
+        for track in &trace.tracks {
+            let mut marks = Marks::default();
+            (0..track.len()).for_each(|row| marks.push(row % 7 == 0));
+            let mut row = 0;
+            while row < track.len() {
+                let group = track.group(row);
+                let mut block = Block::default();
+                block.read(TrackId(0), track, group.clone());
+                let words: Vec<u64> = (0..group.len().div_ceil(64))
+                    .map(|word| {
+                        (0..64).fold(0, |bits, at| bits | u64::from(marks.has(group.start + word * 64 + at)) << at)
+                    })
+                    .collect();
+                expected += block.with_callers(&words).iter().filter(|needed| **needed).count();
+                row = group.end;
+            }
+            selected.calls.push(marks);
+        }
+        let words = ["filter api:x".to_owned()];
+        let part = Part { selected: &selected, open: &[], words: &words };
+        let mut text = Vec::new();
+        write_some(&trace, &files, Some(&part), &mut text).unwrap();
+        let imported = import(&text, "trace.log").unwrap();
+        assert_eq!(imported.bad, []);
+        let (again, _) = read(imported.files);
+        assert_eq!((again.calls(), again.activities.records(), again.ranges.records()), (expected as u64, 0, 0));
+        assert!(String::from_utf8(text).unwrap().contains("# lens \"filter api:x\""));
     }
 
     #[test]

@@ -42,6 +42,10 @@ pub struct Cell {
     pub api: ApiId,
     /// Whether the same function stands elsewhere on the path already: its time is counted there.
     pub nested_in_itself: bool,
+    /// Its calls are not counted: it only leads to others.
+    pub hidden: bool,
+    /// A path whose calls are counted leads to it.
+    pub inner: bool,
     /// Its calls.
     pub stats: Stats,
 }
@@ -122,14 +126,14 @@ impl Cells {
 
     /// The cell of an outermost call, if there is one.
     #[must_use]
-    pub fn find_root(&self, place: Place, api: ApiId) -> Option<CellId> {
-        self.roots.get(&root_key(place, api)).copied()
+    pub fn find_root(&self, place: Place, api: ApiId, hidden: bool) -> Option<CellId> {
+        self.roots.get(&root_key(place, api, hidden)).copied()
     }
 
     /// The cell of a nested call, if there is one.
     #[must_use]
-    pub fn find_child(&self, parent: CellId, api: ApiId) -> Option<CellId> {
-        self.children.get(&child_key(parent, api)).copied()
+    pub fn find_child(&self, parent: CellId, api: ApiId, hidden: bool) -> Option<CellId> {
+        self.children.get(&child_key(parent, api, hidden)).copied()
     }
 
     /// Notes a call that has begun and not ended.
@@ -149,21 +153,49 @@ impl Cells {
     }
 
     #[inline]
-    fn change(&mut self, id: CellId) -> Option<&mut Stats> {
+    pub(super) fn change(&mut self, id: CellId) -> Option<&mut Stats> {
         if let Some(stamp) = self.stamps.get_mut(id.index()) {
             *stamp = self.generation;
         }
         self.graph.node_weight_mut(id).map(|cell| &mut cell.stats)
     }
 
-    fn make(&mut self, place: Place, parent: Option<CellId>, api: ApiId) -> CellId {
-        let mut nested_in_itself = false;
+    /// The cell of an outermost call; those whose calls are not counted are others.
+    #[inline]
+    pub(super) fn root_of(&mut self, place: Place, outermost: Outermost, hidden: bool) -> CellId {
+        let place = self.within(place, outermost.start_ns);
+        let key = root_key(place, outermost.api, hidden);
+        if let Some(&id) = self.roots.get(&key) {
+            return id;
+        }
+        let id = self.make(place, None, outermost.api, hidden);
+        self.roots.insert(key, id);
+        id
+    }
+
+    /// The cell of a nested call, likewise.
+    #[inline]
+    pub(super) fn child_of(&mut self, parent: CellId, api: ApiId, hidden: bool) -> CellId {
+        let key = child_key(parent, api, hidden);
+        if let Some(&id) = self.children.get(&key) {
+            return id;
+        }
+        let Some(place) = self.get(parent).map(|cell| cell.place) else { return parent };
+        let id = self.make(place, Some(parent), api, hidden);
+        self.children.insert(key, id);
+        id
+    }
+
+    fn make(&mut self, place: Place, parent: Option<CellId>, api: ApiId, hidden: bool) -> CellId {
+        let (mut nested_in_itself, mut inner) = (false, false);
         let mut above = parent;
         while let Some(cell) = above.and_then(|id| self.get(id)) {
-            nested_in_itself |= cell.api == api;
+            nested_in_itself |= cell.api == api && !cell.hidden;
+            inner |= !cell.hidden;
             above = cell.parent;
         }
-        let id = self.graph.add_node(Cell { place, parent, api, nested_in_itself, stats: Stats::default() });
+        let stats = Stats::default();
+        let id = self.graph.add_node(Cell { place, parent, api, nested_in_itself, hidden, inner, stats });
         self.stamps.push(self.generation);
         if let Some(parent) = parent {
             self.graph.add_edge(parent, id, ());
@@ -177,26 +209,12 @@ impl Sink for Cells {
 
     #[inline]
     fn root(&mut self, place: Place, outermost: Outermost) -> CellId {
-        let place = self.within(place, outermost.start_ns);
-        let key = root_key(place, outermost.api);
-        if let Some(&id) = self.roots.get(&key) {
-            return id;
-        }
-        let id = self.make(place, None, outermost.api);
-        self.roots.insert(key, id);
-        id
+        self.root_of(place, outermost, false)
     }
 
     #[inline]
     fn child(&mut self, parent: CellId, api: ApiId) -> CellId {
-        let key = child_key(parent, api);
-        if let Some(&id) = self.children.get(&key) {
-            return id;
-        }
-        let Some(place) = self.get(parent).map(|cell| cell.place) else { return parent };
-        let id = self.make(place, Some(parent), api);
-        self.children.insert(key, id);
-        id
+        self.child_of(parent, api, false)
     }
 
     #[inline]
@@ -221,13 +239,13 @@ impl Sink for Cells {
 }
 
 #[inline]
-fn root_key(place: Place, api: ApiId) -> (u64, u64, RangeNode) {
+fn root_key(place: Place, api: ApiId, hidden: bool) -> (u64, u64, RangeNode) {
     let who = (place.track.index() as u64) << 32 | place.site.index() as u64;
     let what = (place.stream.index() as u64) << 32 | u64::from(place.device) << 16 | api.index() as u64;
-    (who, what, place.range)
+    (who, what | u64::from(hidden) << 63, place.range)
 }
 
 #[inline]
-fn child_key(parent: CellId, api: ApiId) -> u64 {
-    (parent.index() as u64) << 16 | api.index() as u64
+fn child_key(parent: CellId, api: ApiId, hidden: bool) -> u64 {
+    u64::from(hidden) << 63 | (parent.index() as u64) << 16 | api.index() as u64
 }

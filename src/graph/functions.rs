@@ -27,11 +27,16 @@ pub fn functions(parts: [&Cells; 2], directory: &dyn Directory) -> Vec<Function>
     let mut outermost: FxHashMap<u64, (ApiId, Sums)> = FxHashMap::default();
     let mut nested: FxHashMap<(u64, u64), (ApiId, Sums)> = FxHashMap::default();
     for cells in parts {
-        for (_, cell) in cells.iter() {
+        for (_, cell) in cells.iter().filter(|(_, cell)| !cell.hidden) {
             let own = identity(cell.api);
-            let entry = match cell.parent.and_then(|parent| cells.get(parent)) {
+            // Calls that are not counted only lead to others.
+            let mut above = cell.parent.and_then(|parent| cells.get(parent));
+            while let Some(hidden) = above.filter(|above| above.hidden) {
+                above = hidden.parent.and_then(|parent| cells.get(parent));
+            }
+            let entry = match above {
                 None => outermost.entry(own).or_insert((cell.api, Sums::default())),
-                Some(parent) if parent.parent.is_none() => {
+                Some(parent) if !parent.inner => {
                     nested.entry((identity(parent.api), own)).or_insert((cell.api, Sums::default()))
                 }
                 Some(_) => continue,

@@ -95,14 +95,19 @@ impl Gpu {
             let id = LaneId(u32::try_from(index).unwrap_or(u32::MAX));
             if from < lane.len() {
                 lane.for_each(from, |_, activity| {
-                    self.work.count(id, &activity);
-                    self.count(lane.process, &activity);
+                    self.take(id, lane.process, &activity);
                 });
             }
             if let Some(next) = self.next.get_mut(index) {
                 *next = lane.len();
             }
         }
+    }
+
+    /// Counts one record of a lane, which [`Gpu::update`] must not see as well.
+    pub fn take(&mut self, id: LaneId, process: ProcessId, activity: &Activity) {
+        self.work.count(id, activity);
+        self.count(process, activity);
     }
 
     fn count(&mut self, process: ProcessId, activity: &Activity) {

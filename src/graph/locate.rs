@@ -17,11 +17,11 @@ impl Sink for Finder<'_> {
     type Node = Option<CellId>;
 
     fn root(&mut self, place: Place, outermost: Outermost) -> Option<CellId> {
-        self.cells.find_root(self.cells.within(place, outermost.start_ns), outermost.api)
+        self.cells.find_root(self.cells.within(place, outermost.start_ns), outermost.api, false)
     }
 
     fn child(&mut self, parent: Option<CellId>, api: ApiId) -> Option<CellId> {
-        parent.and_then(|parent| self.cells.find_child(parent, api))
+        parent.and_then(|parent| self.cells.find_child(parent, api, false))
     }
 
     fn call(&mut self, node: Option<CellId>, index: usize, _: &Call) {

@@ -27,6 +27,17 @@ impl RangeWork {
 
     /// Takes what has been read since the last time; `ranges` have been updated.
     pub fn update(&mut self, trace: &Trace, ranges: &RangeIndex) {
+        self.update_some(trace, ranges, |_, lane| lane.len(), |_, _| true);
+    }
+
+    /// Likewise up to a row of each lane, and only the rows that are wanted.
+    pub fn update_some(
+        &mut self,
+        trace: &Trace,
+        ranges: &RangeIndex,
+        limit: impl Fn(LaneId, &Lane) -> usize,
+        wanted: impl Fn(LaneId, usize) -> bool,
+    ) {
         let known = (0..u16::MAX)
             .take(trace.processes.len())
             .filter_map(|id| trace.activities.of(crate::trace::ProcessId(id)))
@@ -45,11 +56,12 @@ impl RangeWork {
         for (index, lane) in lanes.iter().enumerate() {
             let id = LaneId(u32::try_from(index).unwrap_or(u32::MAX));
             let from = self.next.get(index).copied().unwrap_or(0);
-            for row in from..lane.len() {
+            let limit = limit(id, lane).max(from);
+            for row in (from..limit).filter(|&row| wanted(id, row)) {
                 self.take(trace, ranges, (id, lane), row);
             }
             if let Some(next) = self.next.get_mut(index) {
-                *next = lane.len();
+                *next = limit;
             }
         }
     }

@@ -151,6 +151,12 @@ impl RangeIndex {
         nodes.get(row).copied().unwrap_or(OUTSIDE)
     }
 
+    /// Paths, [`OUTSIDE`] included.
+    #[must_use]
+    pub fn paths(&self) -> usize {
+        self.paths.len()
+    }
+
     /// A path.
     #[must_use]
     pub fn path(&self, node: RangeNode) -> Option<&RangePath> {
@@ -180,6 +186,25 @@ impl RangeIndex {
             match open.end_ns {
                 Some(end) => stats.add_call(Some(end.saturating_sub(open.start_ns)), false),
                 None => stats.sums.running += 1,
+            }
+        }
+        all
+    }
+}
+
+impl RangeIndex {
+    /// Likewise of those ranges only that are wanted, by thread and row.
+    #[must_use]
+    pub fn stats_of(&self, trace: &Trace, wanted: impl Fn(TrackId, usize) -> bool) -> Vec<Stats> {
+        let mut all = vec![Stats::default(); self.paths.len()];
+        for (id, of) in (0..).map(TrackId).zip(&self.tracks) {
+            let rows = trace.ranges.of(id).iter().zip(&of.nodes).enumerate();
+            for (_, (range, &node)) in rows.filter(|&(row, (_, &node))| node != OUTSIDE && wanted(id, row)) {
+                let Some(stats) = all.get_mut(node as usize) else { continue };
+                match range.end_ns() {
+                    Some(end) => stats.add_call(Some(end.saturating_sub(range.start_ns)), false),
+                    None => stats.sums.running += 1,
+                }
             }
         }
         all

@@ -71,7 +71,19 @@ pub struct Row {
     /// Cells whose calls are counted here and in no row below.
     cells: Vec<CellId>,
     unfinished_cells: Vec<CellId>,
+    /// Likewise cells of calls inside others that are counted.
+    inner_cells: Vec<CellId>,
+    unfinished_inner: Vec<CellId>,
+    /// Something below it is to be shown: [`BELOW_ENDED`] and so on.
+    below: u8,
 }
+
+/// Calls that have ended stand below.
+const BELOW_ENDED: u8 = 1;
+/// Calls that have not.
+const BELOW_UNFINISHED: u8 = 2;
+/// Ranges.
+pub(super) const BELOW_RANGES: u8 = 4;
 
 /// All rows of a grouping.
 #[derive(Debug)]
@@ -95,6 +107,8 @@ pub struct Rows {
     pub(super) range_ns: u64,
     /// Some rows are named by strings that are not defined yet.
     pub(super) provisional: bool,
+    /// Some cells' calls are not counted.
+    sifted: bool,
     /// Durations of kernels, copies, sets and graphs; and of unified memory, ns.
     pub(super) work_ns: (u64, u64),
     outermost_ns: u64,
@@ -123,12 +137,19 @@ impl Rows {
             range_stats: Vec::new(),
             range_ns: 0,
             provisional: false,
+            sifted: false,
             work_ns: (0, 0),
             outermost_ns: 0,
             unfinished_ns: 0,
             shape: 0,
             version: 0,
         }
+    }
+
+    /// Likewise of cells of which some only lead to others.
+    #[must_use]
+    pub fn sifted(grouping: Grouping) -> Self {
+        Self { sifted: true, ..Self::new(grouping) }
     }
 
     /// Takes what changed in `cells` since the last time, and all of `unfinished` in place of the last.
@@ -140,16 +161,16 @@ impl Rows {
                 let row = self.row_of(cells, cell, above, directory);
                 self.taken.push((row, Sums::default()));
                 if let Some(row) = self.rows.get_mut(row as usize) {
-                    row.cells.push(id);
+                    if cell.inner { &mut row.inner_cells } else { &mut row.cells }.push(id);
                 }
             }
             let Some(&mut (row, ref mut taken)) = self.taken.get_mut(id.index()) else { continue };
             let more = cell.stats.sums.since(taken);
             *taken = cell.stats.sums;
-            if cell.parent.is_none() {
+            if !cell.inner {
                 self.outermost_ns = self.outermost_ns.saturating_add(more.total_ns);
             }
-            self.add(row, cell, more, |row| &mut row.ended);
+            self.add(row, cell, more, |row| &mut row.ended, BELOW_ENDED);
         }
         self.generation = cells.generation();
         self.refresh_unfinished(unfinished, directory);
@@ -161,6 +182,8 @@ impl Rows {
             if let Some(row) = self.rows.get_mut(row as usize) {
                 row.unfinished = Sums::default();
                 row.unfinished_cells.clear();
+                row.unfinished_inner.clear();
+                row.below &= !BELOW_UNFINISHED;
             }
         }
         self.unfinished_ns = 0;
@@ -170,10 +193,10 @@ impl Rows {
             let row = self.row_of(&unfinished, cell, above, directory);
             placed.push(row);
             if let Some(row) = self.rows.get_mut(row as usize) {
-                row.unfinished_cells.push(id);
+                if cell.inner { &mut row.unfinished_inner } else { &mut row.unfinished_cells }.push(id);
             }
-            self.add(row, cell, cell.stats.sums, |row| &mut row.unfinished);
-            if cell.parent.is_none() {
+            self.add(row, cell, cell.stats.sums, |row| &mut row.unfinished, BELOW_UNFINISHED);
+            if !cell.inner {
                 self.unfinished_ns = self.unfinished_ns.saturating_add(cell.stats.sums.total_ns);
             }
             self.touch(row);
@@ -194,25 +217,56 @@ impl Rows {
         self.touched.push(TOP);
     }
 
-    /// Adds to the row of a cell, and above it as far as its calls count there.
-    fn add(&mut self, row: RowId, cell: &Cell, mut more: Sums, part: impl Fn(&mut Row) -> &mut Sums) {
+    /// Adds to the row of a cell, and above it as far as its calls count there. Calls above it are rows of their own.
+    fn add(&mut self, row: RowId, cell: &Cell, mut more: Sums, part: impl Fn(&mut Row) -> &mut Sums, below: u8) {
         let by_function = matches!(self.grouping, Grouping::Flat | Grouping::Inverted);
         if by_function && cell.nested_in_itself {
             more.total_ns = 0;
         }
-        let only_here = cell.parent.is_some() && !by_function;
+        let only_here = cell.inner && !by_function;
         let mut at = row;
-        while let Some(row) = self.rows.get_mut(at as usize) {
-            let sums = part(row);
-            let shown = sums.any();
-            sums.add(&more);
-            if shown != sums.any() {
-                self.shape += 1;
+        let mut appears = false;
+        while let Some(next) = self.rows.get_mut(at as usize) {
+            let is_call = matches!(next.what, What::Call(_)) && at != TOP;
+            if at == row || by_function || !is_call {
+                let sums = part(next);
+                let shown = sums.any();
+                sums.add(&more);
+                if shown != sums.any() {
+                    self.shape += 1;
+                    appears |= at == row;
+                }
             }
             if at == TOP || only_here {
                 break;
             }
-            at = row.parent;
+            at = next.parent;
+        }
+        if appears {
+            self.mark_above(row, below);
+        }
+    }
+
+    /// Says of the rows above one that there is something below them.
+    pub(super) fn mark_above(&mut self, row: RowId, below: u8) {
+        let mut at = row;
+        while at != TOP {
+            at = self.parent(at);
+            let Some(above) = self.rows.get_mut(at as usize) else { return };
+            if above.below & below != 0 {
+                return;
+            }
+            above.below |= below;
+            self.shape += 1;
+            if below == BELOW_RANGES {
+                self.ranged.push(at);
+            }
+        }
+    }
+
+    pub(super) fn unmark(&mut self, row: RowId, below: u8) {
+        if let Some(row) = self.rows.get_mut(row as usize) {
+            row.below &= !below;
         }
     }
 
@@ -325,6 +379,18 @@ impl Rows {
     /// Everything that is known of the calls of a row. `cells` are those of the last refresh.
     #[must_use]
     pub fn stats(&self, row: RowId, cells: &Cells) -> Stats {
+        Stats { sums: self.get(row).map(Row::sums).unwrap_or_default(), histogram: self.histogram(row, cells) }
+    }
+
+    /// Likewise of a row of a range that of the calls in it.
+    #[must_use]
+    pub fn call_stats(&self, row: RowId, cells: &Cells) -> Stats {
+        let mut sums = self.get(row).map(|row| row.ended).unwrap_or_default();
+        sums.add(&self.get(row).map(|row| row.unfinished).unwrap_or_default());
+        Stats { sums, histogram: self.histogram(row, cells) }
+    }
+
+    fn histogram(&self, row: RowId, cells: &Cells) -> Histogram {
         let mut histogram = Histogram::default();
         self.for_each_cell(row, &mut |unfinished, id| {
             let cell = if unfinished { self.unfinished.get(id) } else { cells.get(id) };
@@ -332,7 +398,7 @@ impl Rows {
                 histogram.merge(&cell.stats.histogram);
             }
         });
-        Stats { sums: self.get(row).map(Row::sums).unwrap_or_default(), histogram }
+        histogram
     }
 
     /// Time of calls that the program made, at or below this row, ns.
@@ -343,12 +409,20 @@ impl Rows {
     /// The cells whose calls a row counts: `false` and one of the tree's, or `true` and one of those that were
     /// unfinished at the last refresh.
     pub fn for_each_cell(&self, row: RowId, visit: &mut dyn FnMut(bool, CellId)) {
-        // What is below a call belongs to other calls, except where the tree is upside down.
+        let is_call = |row: &Row| matches!(row.what, What::Call(_)) && row.key != ROOT;
+        let by_function = matches!(self.grouping, Grouping::Flat | Grouping::Inverted);
+        let of_calls = by_function || self.get(row).is_some_and(is_call);
         let mut next = vec![row];
         while let Some(row) = next.pop().and_then(|id| self.get(id)) {
             row.cells.iter().for_each(|&id| visit(false, id));
             row.unfinished_cells.iter().for_each(|&id| visit(true, id));
-            if self.grouping == Grouping::Inverted || !matches!(row.what, What::Call(_)) || row.key == ROOT {
+            if of_calls {
+                row.inner_cells.iter().for_each(|&id| visit(false, id));
+                row.unfinished_inner.iter().for_each(|&id| visit(true, id));
+            }
+            // What is below a call belongs to other calls, except where the tree is upside down, or where that call is
+            // not counted.
+            if self.grouping == Grouping::Inverted || !is_call(row) || (self.sifted && !of_calls) {
                 next.extend(&row.children);
             }
         }
@@ -377,6 +451,9 @@ impl Row {
             work_cells: Vec::new(),
             cells: Vec::new(),
             unfinished_cells: Vec::new(),
+            inner_cells: Vec::new(),
+            unfinished_inner: Vec::new(),
+            below: 0,
         }
     }
 
@@ -407,6 +484,6 @@ impl Row {
     /// Whether it has anything to show.
     #[must_use]
     pub fn any(&self) -> bool {
-        self.ended.any() || self.unfinished.any() || self.on_gpu.records > 0 || self.ranges.any()
+        self.ended.any() || self.unfinished.any() || self.on_gpu.records > 0 || self.ranges.any() || self.below != 0
     }
 }

@@ -5,13 +5,24 @@ use std::sync::PoisonError;
 use super::cells::Cells;
 use super::identity::{Directory, What};
 use super::ranges::{OUTSIDE, RangeIndex, RangeNode};
-use super::rows::{RowId, Rows, TOP};
+use super::rows::{BELOW_RANGES, RowId, Rows, TOP};
 use super::stats::{Stats, Sums};
 use super::work::Work;
 
 impl Rows {
     /// Takes all ranges and what was submitted inside in place of the last; `work` has paths of ranges for lanes.
     pub fn refresh_ranges(&mut self, ranges: &RangeIndex, work: &Work, directory: &dyn Directory) {
+        self.refresh_some_ranges(ranges, ranges.stats(), work, directory);
+    }
+
+    /// Likewise with other statistics by path: those of some ranges only.
+    pub fn refresh_some_ranges(
+        &mut self,
+        ranges: &RangeIndex,
+        stats: Vec<Stats>,
+        work: &Work,
+        directory: &dyn Directory,
+    ) {
         let before = (std::mem::take(&mut self.ranged), std::mem::take(&mut self.worked));
         for &row in before.0.iter().chain(&before.1) {
             if let Some(row) = self.rows.get_mut(row as usize) {
@@ -20,17 +31,17 @@ impl Rows {
                 row.on_gpu = Default::default();
                 row.work_cells.clear();
             }
+            self.unmark(row, BELOW_RANGES);
         }
-        self.range_stats = ranges.stats();
         self.range_ns = 0;
         self.work_ns = (0, 0);
-        let stats = std::mem::take(&mut self.range_stats);
         for (node, stats) in (0..).zip(&stats).skip(1).filter(|(_, stats)| stats.sums.any()) {
             let id = self.row_of_range(ranges, node, directory);
             if let Some(row) = self.rows.get_mut(id as usize) {
                 row.ranges.add(&stats.sums);
                 row.paths.push(node);
             }
+            self.mark_above(id, BELOW_RANGES);
             if self.parent(id) == TOP {
                 self.range_ns = self.range_ns.saturating_add(stats.sums.total_ns);
             }

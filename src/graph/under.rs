@@ -10,7 +10,8 @@ use rustc_hash::FxHashMap;
 use super::ranges::{OUTSIDE, RangeIndex, RangeNode};
 use super::stats::Sums;
 use crate::correlate::submitting_call;
-use crate::trace::activity::{Activity, ActivityKind, LaneOf};
+use crate::lens::Selected;
+use crate::trace::activity::{Activity, ActivityKind, LaneId, LaneOf};
 use crate::trace::range::RangeKind;
 use crate::trace::{NameId, ProcessId, Trace, TrackId};
 use umtui_wire::activity::{UNIFIED_TO_DEVICE, UNIFIED_TO_HOST};
@@ -42,12 +43,12 @@ pub struct Under {
     pub to_host: u64,
 }
 
-/// All of them, enclosing ones before those inside, otherwise in order of appearance.
+/// All of them, enclosing ones before those inside, otherwise in order of appearance. Of a lens what it selects counts.
 #[must_use]
-pub fn under(trace: &Trace) -> Vec<Under> {
+pub fn under(trace: &Trace, selected: Option<&Selected>) -> Vec<Under> {
     let mut index = RangeIndex::default();
     index.update(trace);
-    let mut paths = Paths::of(trace, &index);
+    let mut paths = Paths::of(trace, &index, selected);
     for id in (0..u16::MAX).map(ProcessId).take(trace.processes.len()) {
         let tracks = (0u32..).map(TrackId).zip(&trace.tracks).filter(|(_, track)| track.process == id);
         let with_ranges = |track: &TrackId| !trace.ranges.of(*track).is_empty();
@@ -55,10 +56,15 @@ pub fn under(trace: &Trace) -> Vec<Under> {
         if tracks.is_empty() {
             continue;
         }
-        paths.moved(trace, &index, &Moved::of(trace, id), &tracks);
-        for lane in trace.activities.lanes().iter().filter(|lane| lane.process == id) {
+        let moved = Moved::of(trace, id, selected);
+        paths.moved(trace, &index, &moved, &tracks, selected);
+        for (lane_id, lane) in (0..).map(LaneId).zip(trace.activities.lanes()).filter(|(_, lane)| lane.process == id) {
             if matches!(lane.of, LaneOf::Stream { .. } | LaneOf::Rest) {
-                lane.for_each(0, |_, activity| paths.work(trace, &index, id, &activity, &tracks));
+                lane.for_each(0, |row, activity| {
+                    if selected.is_none_or(|selected| selected.record(lane_id, row)) {
+                        paths.work(trace, &index, id, &activity, &tracks);
+                    }
+                });
             }
         }
     }
@@ -73,10 +79,14 @@ struct Paths {
 }
 
 impl Paths {
-    fn of(trace: &Trace, index: &RangeIndex) -> Self {
+    fn of(trace: &Trace, index: &RangeIndex, selected: Option<&Selected>) -> Self {
         let mut paths = Self { list: Vec::new(), of: vec![None] };
         let mut ids: FxHashMap<(Option<u32>, NameId, NameId), u32> = FxHashMap::default();
-        for (node, stats) in (OUTSIDE..).zip(index.stats()).skip(1) {
+        let stats = match selected {
+            Some(selected) => index.stats_of(trace, |track, row| selected.range(track, row)),
+            None => index.stats(),
+        };
+        for (node, stats) in (OUTSIDE..).zip(stats).skip(1) {
             let Some(path) = index.path(node) else { break };
             let parent = paths.of.get(path.parent as usize).copied().flatten();
             let (name, domain) = (trace.activities.name(path.name), trace.activities.name(path.domain));
@@ -100,10 +110,18 @@ impl Paths {
     }
 
     /// Adds to each path what moved while its ranges were open.
-    fn moved(&mut self, trace: &Trace, index: &RangeIndex, moved: &Moved, tracks: &[TrackId]) {
+    fn moved(
+        &mut self,
+        trace: &Trace,
+        index: &RangeIndex,
+        moved: &Moved,
+        tracks: &[TrackId],
+        selected: Option<&Selected>,
+    ) {
         for &track in tracks {
             let rows = trace.ranges.of(track).iter().enumerate().filter(|(_, range)| range.kind != RangeKind::Mark);
-            for (row, range) in rows {
+            let seen = |row: usize| selected.is_none_or(|selected| selected.range(track, row));
+            for (row, range) in rows.filter(|&(row, _)| seen(row)) {
                 let (to_device, to_host) = moved.within(range.start_ns, range.end_ns().unwrap_or(u64::MAX));
                 let place = self.place(index.node_of(track, row));
                 if let Some(under) = place.and_then(|place| self.list.get_mut(place as usize)) {
@@ -147,11 +165,12 @@ struct Moved {
 }
 
 impl Moved {
-    fn of(trace: &Trace, process: ProcessId) -> Self {
+    fn of(trace: &Trace, process: ProcessId, selected: Option<&Selected>) -> Self {
         let mut rows: Vec<(u64, u64, u64)> = Vec::new();
-        for lane in trace.activities.lanes().iter().filter(|lane| lane.process == process) {
+        for (id, lane) in (0..).map(LaneId).zip(trace.activities.lanes()).filter(|(_, lane)| lane.process == process) {
             if lane.of == LaneOf::Unified {
-                lane.for_each(0, |_, activity| match activity.unified().0 {
+                lane.for_each(0, |row, activity| match activity.unified().0 {
+                    _ if selected.is_some_and(|selected| !selected.record(id, row)) => {}
                     UNIFIED_TO_DEVICE => rows.push((activity.start_ns, activity.value, 0)),
                     UNIFIED_TO_HOST => rows.push((activity.start_ns, 0, activity.value)),
                     _ => {}
@@ -260,7 +279,7 @@ mod tests {
             let of = |one: &Under| {
                 (self.0.names.get(one.name).to_owned(), one.depth, one.sums.count, one.kernels, one.kernel_ns)
             };
-            under(&self.0).iter().map(of).collect()
+            under(&self.0, None).iter().map(of).collect()
         }
     }
 
@@ -281,7 +300,7 @@ mod tests {
             ("backward".to_owned(), 1, 1, 1, 30),
         ];
         assert_eq!(made.named(), expected);
-        assert_eq!(under(&made.0)[0].sums.min_ns, 100);
+        assert_eq!(under(&made.0, None)[0].sums.min_ns, 100);
     }
 
     #[test]
@@ -290,11 +309,11 @@ mod tests {
         made.nested(1, "step", (100, 200), &[("backward", 140, 160)]);
         made.kernel(2, 150, (150, 30), 1);
         made.kernel(2, 250, (250, 30), 2);
-        let found = under(&made.0);
+        let found = under(&made.0, None);
         assert_eq!((found[1].kernels, found[1].by_time, found[0].kernels), (1, 1, 1));
         // With two such threads nobody knows for which.
         made.range(3, "other", (90, None));
-        let found = under(&made.0);
+        let found = under(&made.0, None);
         assert_eq!((found[1].kernels, found[2].kernels, found[2].sums.running), (0, 1, 1));
     }
 
@@ -306,7 +325,7 @@ mod tests {
         made.moves(120, UNIFIED_TO_DEVICE, 4096);
         made.moves(150, UNIFIED_TO_HOST, 100);
         made.moves(250, UNIFIED_TO_HOST, 7);
-        let found = under(&made.0);
+        let found = under(&made.0, None);
         let moved: Vec<_> = found.iter().map(|one| (one.to_device, one.to_host)).collect();
         assert_eq!(moved, [(0, 0), (0, 0), (4096, 100), (4096, 0)]);
         assert_eq!(found[3].parent, Some(2));

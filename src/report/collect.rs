@@ -2,12 +2,15 @@
 
 use std::collections::BTreeMap;
 
+use serde::Serialize;
+
 use super::first_failures::{self, FirstFailure};
 use super::gpu::{GpuBlock, Work, work};
 use super::graphs::{self, Graph};
 use super::migrated::{self, Migrated};
 use super::ranges::{self, RangeRow};
 use crate::graph::{Cells, Gpu, QUANTILE_ERROR_PCT, Stats};
+use crate::lens::Selected;
 use crate::session::left_out::{LeftOut, left_out};
 use crate::session::{Loaded, Member, cost};
 use crate::trace::{Layer, NO_DEVICE, State, StreamId, StreamKind, Trace, TrackId};
@@ -17,6 +20,8 @@ use crate::trace::{Layer, NO_DEVICE, State, StreamId, StreamKind, Trace, TrackId
 pub struct Report {
     /// The trace as a whole.
     pub trace: TraceBlock,
+    /// The lens in force; `None`: everything counts.
+    pub lens: Option<LensBlock>,
     /// Its processes, each after the one that started it.
     pub processes: Vec<Process>,
     /// Its functions, the largest total first.
@@ -77,6 +82,38 @@ pub struct TraceBlock {
     pub costs: Option<String>,
     /// Levels of evidence, `E1`.
     pub evidence: Vec<String>,
+}
+
+/// The lens through which the numbers were seen. Those of the trace and of its processes are of all events.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct LensBlock {
+    /// The filter, as it was given.
+    pub filter: Option<String>,
+    /// From, since the trace's first event, ns.
+    pub from_ns: Option<u64>,
+    /// To; `None`: to the end.
+    pub to_ns: Option<u64>,
+    /// Events that it lets through: calls, records of the GPU, ranges and marks.
+    pub shown: u64,
+    /// Events that it does not.
+    pub hidden: u64,
+    /// Of those let through the ones that begin before the range of time or end after it; they count whole.
+    pub cut: u64,
+}
+
+impl LensBlock {
+    fn of(loaded: &Loaded) -> Option<Self> {
+        let status = loaded.lens_status()?;
+        let range = loaded.lens().range;
+        Some(Self {
+            filter: loaded.lens().condition.as_ref().map(|_| loaded.filter_text().to_owned()),
+            from_ns: range.map(|(from, _)| from),
+            to_ns: range.map(|(_, to)| to).filter(|&to| to != u64::MAX),
+            shown: status.shown,
+            hidden: status.hidden,
+            cut: status.cut,
+        })
+    }
 }
 
 /// A process.
@@ -175,7 +212,8 @@ impl Report {
         let unfinished = loaded.unfinished();
         let unreadable = loaded.unreadable();
         let trace = loaded.trace();
-        let cells = [loaded.tree().cells(), &unfinished];
+        let cells = [loaded.cells(), &unfinished];
+        let (all, selected) = ([loaded.tree().cells(), &unfinished], loaded.selected());
         let failures = failures
             .into_iter()
             .filter_map(|failure| {
@@ -188,16 +226,17 @@ impl Report {
             .collect();
         Self {
             processes: processes(loaded),
-            threads: threads(trace, cells),
-            streams: streams(trace, cells, loaded.gpu()),
+            threads: threads(trace, cells, selected),
+            streams: streams(trace, cells, loaded.all_gpu(), selected),
             trace: TraceBlock {
                 format: loaded.format(),
                 truncated: truncated(trace) || !unreadable.is_empty(),
-                costs: cost::words(cost::cost(trace), cost::of_driver(loaded.gpu())),
-                ..block(trace, cells)
+                costs: cost::words(cost::cost(trace), cost::of_driver(loaded.all_gpu())),
+                ..block(trace, all)
             },
             gpu: GpuBlock::of(trace, loaded.gpu()),
-            ranges: ranges::of(trace),
+            ranges: ranges::of(trace, selected),
+            lens: LensBlock::of(loaded),
             graphs: graphs::of(loaded),
             migrated,
             apis,
@@ -312,9 +351,9 @@ fn processes(loaded: &Loaded) -> Vec<Process> {
     loaded.family().into_iter().filter_map(row).collect()
 }
 
-fn threads(trace: &Trace, cells: [&Cells; 2]) -> Vec<Thread> {
+fn threads(trace: &Trace, cells: [&Cells; 2], selected: Option<&Selected>) -> Vec<Thread> {
     let mut totals: BTreeMap<TrackId, u64> = BTreeMap::new();
-    for (_, cell) in cells.iter().flat_map(|cells| cells.iter()).filter(|(_, cell)| cell.parent.is_none()) {
+    for (_, cell) in cells.iter().flat_map(|cells| cells.iter()).filter(|(_, cell)| !cell.inner) {
         let total = totals.entry(cell.place.track).or_default();
         *total = total.saturating_add(cell.stats.sums.total_ns);
     }
@@ -326,17 +365,18 @@ fn threads(trace: &Trace, cells: [&Cells; 2]) -> Vec<Thread> {
             process: trace.process(track.process).map_or(0, |process| process.pid),
             thread: track.thread,
             name: trace.names.get(track.name).to_owned(),
-            calls: track.len() as u64,
+            calls: selected.map_or(track.len(), |selected| selected.calls_of(id)) as u64,
             total_ns: totals.get(&id).copied().unwrap_or(0),
         })
+        .filter(|thread| selected.is_none() || thread.calls > 0 || thread.total_ns > 0)
         .collect();
     list.sort_by_key(|thread| (thread.process, thread.thread));
     list
 }
 
-fn streams(trace: &Trace, cells: [&Cells; 2], gpu: &Gpu) -> Vec<Stream> {
+fn streams(trace: &Trace, cells: [&Cells; 2], gpu: &Gpu, selected: Option<&Selected>) -> Vec<Stream> {
     let mut operations: BTreeMap<StreamId, u64> = BTreeMap::new();
-    for (_, cell) in cells.iter().flat_map(|cells| cells.iter()).filter(|(_, cell)| cell.parent.is_none()) {
+    for (_, cell) in cells.iter().flat_map(|cells| cells.iter()).filter(|(_, cell)| !cell.inner) {
         *operations.entry(cell.place.stream).or_default() += cell.stats.sums.count;
     }
     let kind = |kind| match kind {
@@ -349,7 +389,7 @@ fn streams(trace: &Trace, cells: [&Cells; 2], gpu: &Gpu) -> Vec<Stream> {
         (stream.process, stream.device, kind(stream.kind), stream.handle, stream.generation, stream.track)
     });
     let mut works: BTreeMap<Option<StreamId>, Vec<Work>> = BTreeMap::new();
-    work(trace, gpu).into_iter().for_each(|work| works.entry(work.stream).or_default().push(work));
+    work(trace, gpu, selected).into_iter().for_each(|work| works.entry(work.stream).or_default().push(work));
     let mut rows = Vec::new();
     for (id, stream) in list {
         // After a stream has been destroyed, CUPTI gives its successor another id.

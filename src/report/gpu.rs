@@ -4,9 +4,10 @@ use std::collections::BTreeMap;
 
 use crate::correlate::{Order, order};
 use crate::graph::{Amounts, Gpu, Stats, WorkStream};
+use crate::lens::Selected;
 use crate::session::{evidence, overhead};
 use crate::symbols::demangled;
-use crate::trace::activity::What;
+use crate::trace::activity::{LaneId, What};
 use crate::trace::{LaneOf, NO_DEVICE, NameId, ProcessId, StreamId, Trace};
 use umtui_wire::activity as wire;
 
@@ -186,14 +187,18 @@ impl GpuBlock {
     }
 }
 
-/// Which stream's work each lane holds.
+/// Which stream's work each lane holds; of a lens what it selects. `gpu` is that of all work.
 #[must_use]
-pub fn work(trace: &Trace, gpu: &Gpu) -> Vec<Work> {
+pub fn work(trace: &Trace, gpu: &Gpu, selected: Option<&Selected>) -> Vec<Work> {
     let mut list = Vec::new();
-    for (lane, place) in trace.activities.lanes().iter().zip(gpu.work.places(trace)) {
+    for ((id, lane), place) in (0..).map(LaneId).zip(trace.activities.lanes()).zip(gpu.work.places(trace)) {
+        let wanted = |row: usize| selected.is_none_or(|selected| selected.record(id, row));
         let LaneOf::Stream { context, stream } = lane.of else { continue };
         let (mut operations, mut device) = (0, None);
-        lane.for_each(0, |_, activity| {
+        lane.for_each(0, |row, activity| {
+            if !wanted(row) {
+                return;
+            }
             operations += u64::from(activity.kind.is_work());
             device = device.or(Some(activity.device).filter(|&device| device != NO_DEVICE));
         });
@@ -206,7 +211,7 @@ pub fn work(trace: &Trace, gpu: &Gpu) -> Vec<Work> {
                 WorkStream::Ids(..) | WorkStream::None => None,
             },
             operations,
-            busy_ns: lane.busy_ns(),
+            busy_ns: lane.busy_ns_of(wanted),
         });
     }
     list

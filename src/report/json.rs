@@ -3,7 +3,7 @@
 use serde::Serialize;
 use std::fmt::Write as _;
 
-use super::collect::{Api, Process, Report, Stream, Thread};
+use super::collect::{Api, LensBlock, Process, Report, Stream, Thread};
 use super::first_failures::FirstFailure;
 use super::gpu_json::{self, GpuKeys};
 use super::graphs::Graph;
@@ -29,6 +29,7 @@ struct Root<'a> {
     streams: Vec<StreamKeys>,
     #[serde(flatten)]
     gpu: GpuKeys<'a>,
+    lens: Option<&'a LensBlock>,
     ranges: Option<&'a [RangeRow]>,
     graphs: &'a [Graph],
     migrated: Option<&'a [Migrated]>,
@@ -151,6 +152,7 @@ pub fn json(report: &Report) -> String {
         threads: report.threads.iter().map(thread).collect(),
         streams: report.streams.iter().map(stream).collect(),
         gpu: gpu_json::keys(&report.gpu),
+        lens: report.lens.as_ref(),
         ranges: report.ranges.as_deref(),
         graphs: &report.graphs,
         migrated: report.migrated.as_deref(),

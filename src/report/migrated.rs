@@ -46,7 +46,9 @@ pub struct Migrated {
 /// Those that moved most; `None` if no migrations were recorded.
 #[must_use]
 pub fn of(loaded: &mut Loaded) -> Option<Vec<Migrated>> {
-    let mut list = correlate::migrated(loaded.trace(), &loaded.bytes())?;
+    let selected = loaded.selected();
+    let wanted = |id, row| selected.is_none_or(|selected| selected.record(id, row));
+    let mut list = correlate::migrated(loaded.trace(), &loaded.bytes(), &wanted)?;
     list.truncate(KEPT);
     let has_faults = loaded.trace().activities.recorded(What::Faults);
     let row = |one: correlate::Migrated| {

@@ -17,7 +17,7 @@ mod text;
 #[cfg(test)]
 mod tests;
 
-pub use collect::{Api, Failure, Process, Report, Stream, Thread, TraceBlock};
+pub use collect::{Api, Failure, LensBlock, Process, Report, Stream, Thread, TraceBlock};
 pub use first_failures::{FirstFailure, Suspect};
 pub use gpu::{Copied, Device, Faults, GpuBlock, Kernel, Migrations, Missing, Overhead, UnifiedDevice};
 pub use graphs::{Graph, Kernel as GraphKernel};

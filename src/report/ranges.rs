@@ -5,6 +5,7 @@ use serde::Serialize;
 use super::table::Table;
 use super::text::{duration, grouped};
 use crate::graph::{Under, under};
+use crate::lens::Selected;
 use crate::session::safe::safe;
 use crate::trace::Trace;
 use crate::trace::activity::What;
@@ -44,13 +45,14 @@ pub struct RangeRow {
 
 /// The ranges of a trace, enclosing ones first; `None` if none were recorded.
 #[must_use]
-pub fn of(trace: &Trace) -> Option<Vec<RangeRow>> {
-    let list = under(trace);
+pub fn of(trace: &Trace, selected: Option<&Selected>) -> Option<Vec<RangeRow>> {
+    let list = under(trace, selected);
     if list.is_empty() && !trace.activities.recorded(What::Ranges) {
         return None;
     }
     let activity = trace.activities.recorded(What::Activity);
     let migrations = trace.activities.recorded(What::Migrations);
+    let list = if selected.is_some() { with_something(list) } else { list };
     let row = |one: Under| RangeRow {
         name: trace.names.get(one.name).to_owned(),
         domain: trace.names.get(one.domain).to_owned(),
@@ -69,6 +71,31 @@ pub fn of(trace: &Trace) -> Option<Vec<RangeRow>> {
         d2h_bytes: migrations.then_some(one.to_host),
     };
     Some(list.into_iter().map(row).collect())
+}
+
+/// Those that have anything to say, and those around them.
+fn with_something(list: Vec<Under>) -> Vec<Under> {
+    let any = |one: &Under| one.sums.any() || one.kernels > 0 || one.copied_bytes > 0;
+    let mut kept: Vec<bool> = list.iter().map(any).collect();
+    for (at, one) in list.iter().enumerate().rev() {
+        let above = one.parent.and_then(|parent| kept.get(parent as usize)).copied();
+        if kept.get(at).copied().unwrap_or(false)
+            && above == Some(false)
+            && let Some(above) = one.parent.and_then(|parent| kept.get_mut(parent as usize))
+        {
+            *above = true;
+        }
+    }
+    let mut numbers: Vec<Option<u32>> = Vec::with_capacity(list.len());
+    let mut left: Vec<Under> = Vec::new();
+    for (one, kept) in list.into_iter().zip(kept) {
+        numbers.push(kept.then(|| u32::try_from(left.len()).unwrap_or(u32::MAX)));
+        if kept {
+            let parent = one.parent.and_then(|parent| numbers.get(parent as usize).copied().flatten());
+            left.push(Under { parent, ..one });
+        }
+    }
+    left
 }
 
 /// The largest as a tree.

@@ -42,7 +42,7 @@ fn the_schema_has_these_keys_and_integers_only() {
     assert_eq!(
         keys(&value),
         "allocations apis copies devices dropped evidence_missing faults findings first_failures gpu_clock_error_ns gpu_order graphs \
-         kernels migrated migrations not_checked overheads processes ranges schema sets streams threads trace"
+         kernels lens migrated migrations not_checked overheads processes ranges schema sets streams threads trace"
     );
     assert_eq!(
         keys(&value["trace"]),
@@ -142,4 +142,29 @@ mod gpu {
         assert_eq!(value["trace"]["evidence"], serde_json::json!(["E1", "E3", "E5"]));
         insta::assert_snapshot!(text(&report));
     }
+}
+
+#[test]
+fn a_lens_is_said_and_only_what_it_selects_counts() {
+    use crate::filter::{Condition, Pattern, TextField};
+    use crate::lens::Lens;
+    let (whole, mut loaded) = report();
+    let name = whole.apis[0].name.clone();
+    let only = Condition::Text(TextField::Api, Pattern::Glob(name.clone()));
+    let lens = Lens { condition: Some(std::sync::Arc::new(only)), range: None };
+    loaded.look_through(&lens, &format!("api:{name}"), std::time::Duration::ZERO).unwrap();
+    let seen = Report::of(&mut loaded);
+    assert_eq!(seen.apis, [whole.apis[0].clone()]);
+    let block = seen.lens.as_ref().unwrap();
+    assert_eq!(block.shown, whole.apis[0].stats.sums.count);
+    assert_eq!(block.shown + block.hidden, whole.trace.calls);
+    assert_eq!((seen.trace.calls, seen.processes.clone()), (whole.trace.calls, whole.processes));
+    assert_eq!(seen.threads.iter().map(|thread| thread.calls).sum::<u64>(), block.shown);
+    let text = text(&seen);
+    assert!(text.contains(&format!("api:{name}")) && text.contains(" hidden"), "{text}");
+    let value: serde_json::Value = serde_json::from_str(&json(&seen)).unwrap();
+    assert_eq!(value["lens"]["shown"], block.shown);
+    // Without it everything is there again.
+    loaded.look_through(&Lens::default(), "", std::time::Duration::ZERO).unwrap();
+    assert_eq!(Report::of(&mut loaded).apis, whole.apis);
 }

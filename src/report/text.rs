@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use super::collect::{Process, Report};
+use super::collect::{LensBlock, Process, Report};
 use super::table::Table;
 use crate::session::safe::safe;
 use crate::trace::Layer;
@@ -49,6 +49,9 @@ fn head(report: &Report, out: &mut String) {
         missed => format!(", {} from before it was joined not here", grouped(missed)),
     };
     line(out, "calls", &format!("{}, {lost}{older}{missed}", grouped(block.calls)));
+    if let Some(lens) = &report.lens {
+        lens_lines(lens, out);
+    }
     if let Some(costs) = &block.costs {
         line(out, "costs", costs);
     }
@@ -60,6 +63,22 @@ fn head(report: &Report, out: &mut String) {
         line(out, if index == 0 { "damage" } else { "" }, place);
     }
     rest(out, report.damages.saturating_sub(DAMAGE as u64));
+}
+
+fn lens_lines(lens: &LensBlock, out: &mut String) {
+    if let Some(filter) = &lens.filter {
+        line(out, "filter", &safe(filter));
+    }
+    if let Some(from) = lens.from_ns {
+        let to = lens.to_ns.map_or_else(|| "the end".to_owned(), duration);
+        line(out, "range", &format!("{} to {to}, from the first event on", duration(from)));
+    }
+    let cut = match lens.cut {
+        0 => String::new(),
+        cut => format!("; {} reach beyond the range and count whole", grouped(cut)),
+    };
+    let (shown, hidden) = (grouped(lens.shown), grouped(lens.hidden));
+    line(out, "events", &format!("{shown} below, {hidden} hidden{cut}; processes and duration above are of all"));
 }
 
 fn evidence(report: &Report, out: &mut String) {

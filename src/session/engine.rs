@@ -153,13 +153,15 @@ impl Engine {
 
     /// Answers a request, and tells whether the answer is complete: work stops at `until`.
     pub(super) fn answer(&mut self, request: &ViewRequest, until: Instant) -> (Answer, bool) {
-        let mut complete = true;
+        self.model.set_lens(&request.lens);
+        // What is drawn must be made of something, however little time there is.
+        let mut complete = self.model.sift(until);
         let body = match &request.view {
             View::Overview { rows, columns } => Body::Overview(self.overview(*rows, *columns)),
             View::Calls(request) => Body::Calls(self.model.calls(request)),
             View::Events(request) => {
                 let (rows, all) = self.model.events(*request, until);
-                complete = all;
+                complete &= all;
                 Body::Events(rows)
             }
             View::Output(request) => Body::Output(self.output(*request)),
@@ -178,6 +180,11 @@ impl Engine {
             answer.share = Some(answer.share.map_or(share, |own| own.min(share)));
         }
         Some(answer)
+    }
+
+    /// Looks for what the lens selects, until `until`; true when there is nothing more to look at.
+    pub(super) fn work(&mut self, until: Instant) -> bool {
+        self.model.sift(until)
     }
 
     fn overview(&mut self, rows: u16, columns: u16) -> super::view::Overview {
@@ -244,6 +251,7 @@ impl Engine {
                 Some(Child::Ended { status }) => Some(status),
                 _ => None,
             },
+            lens: self.model.lens_status(),
         }
     }
 

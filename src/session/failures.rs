@@ -10,8 +10,9 @@ use super::model::Model;
 use super::safe::safe;
 use crate::correlate;
 use crate::graph::{Grouping, TOP, What};
+use crate::lens::Selected;
 use crate::symbols::demangled;
-use crate::trace::{ApiId, Bytes, Layer, Trace, results};
+use crate::trace::{ApiId, Bytes, Layer, Trace, TrackId, results};
 
 /// Failed calls whose status is read; they are the newest.
 const READ: usize = 256;
@@ -32,7 +33,7 @@ pub struct Failure {
 impl Model {
     /// Functions of which calls failed, the most failures first.
     pub(super) fn failing(&mut self) -> Vec<(ApiId, u64)> {
-        let Some(view) = self.view(Grouping::Flat) else { return Vec::new() };
+        let Some(view) = self.seen_view(Grouping::Flat) else { return Vec::new() };
         let rows = view.rows.children(TOP).filter_map(|row| view.rows.get(row));
         let mut failing: Vec<(ApiId, u64, u64)> = rows
             .filter_map(|row| match row.what {
@@ -43,7 +44,7 @@ impl Model {
             .collect();
         // What the call above it expected is no failure of the program's.
         for (api, failed, _) in &mut failing {
-            *failed = failed.saturating_sub(self.mishaps.handled_of(*api));
+            *failed = failed.saturating_sub(self.handled_of(*api));
         }
         failing.retain(|&(_, failed, _)| failed > 0);
         failing.sort_by_key(|&(api, failed, total)| (std::cmp::Reverse((failed, total)), api));
@@ -53,6 +54,9 @@ impl Model {
     /// The first error after which nothing works any more: which call returned it, when, and which kernel may be to blame.
     pub(super) fn sticky_line(&mut self) -> Option<String> {
         let failed = *self.mishaps.first_sticky()?;
+        if self.selected().is_some_and(|selected| !selected.call(failed.track, failed.row)) {
+            return None;
+        }
         if let Some((_, line)) = self.sticky.as_ref().filter(|(known, _)| *known == failed) {
             return Some(line.clone());
         }
@@ -69,7 +73,7 @@ impl Model {
         let with_error = failing.into_iter().map(|(api, failed)| Failure {
             api,
             failed,
-            error: commonest_error(&self.trace, &self.files, api),
+            error: commonest_error(&self.trace, &self.files, self.selected(), api),
         });
         with_error.collect()
     }
@@ -94,14 +98,19 @@ fn line(namer: &Namer<'_>, failure: &correlate::Failure) -> String {
 }
 
 /// The commonest error among the newest failed calls of a function.
-pub(super) fn commonest_error(trace: &Trace, files: &[Option<Arc<dyn Bytes>>], api: ApiId) -> Option<String> {
+pub(super) fn commonest_error(
+    trace: &Trace,
+    files: &[Option<Arc<dyn Bytes>>],
+    selected: Option<&Selected>,
+    api: ApiId,
+) -> Option<String> {
     let function = trace.api(api)?;
     let same = |other: ApiId| {
         other == api || trace.api(other).is_some_and(|o| (o.name, o.layer) == (function.name, function.layer))
     };
     let mut counts: BTreeMap<u32, usize> = BTreeMap::new();
     let (mut read_so_far, mut looked_at) = (0, 0);
-    for track in &trace.tracks {
+    for (id, track) in (0..).map(TrackId).zip(&trace.tracks) {
         for chunk in track.chunks().rev() {
             if chunk.summary().failed == 0 || !chunk.summary().apis().any(same) {
                 continue;
@@ -111,9 +120,11 @@ pub(super) fn commonest_error(trace: &Trace, files: &[Option<Arc<dyn Bytes>>], a
                     break;
                 }
                 looked_at += 1;
-                if chunk.call(inner).is_some_and(|call| call.flags.failed() && same(call.api)) {
+                let row = chunk.first_row() + inner;
+                let wanted = selected.is_none_or(|selected| selected.call(id, row));
+                if wanted && chunk.call(inner).is_some_and(|call| call.flags.failed() && same(call.api)) {
                     read_so_far += 1;
-                    if let Some(raw) = read(files, track, chunk.first_row() + inner) {
+                    if let Some(raw) = read(files, track, row) {
                         *counts.entry(raw.status()).or_default() += 1;
                     }
                 }

@@ -22,9 +22,10 @@ impl Model {
     pub(super) fn moved(&self, steps: &Steps, live: bool) -> Vec<Moved> {
         // What is younger than that may not have come yet.
         let complete = processes(&self.trace).filter_map(|id| self.trace.activities.of(id)?.complete_ns).max();
-        let directions = [(true, UNIFIED_TO_DEVICE, &self.gpu.to_device), (false, UNIFIED_TO_HOST, &self.gpu.to_host)];
+        let gpu = self.seen_gpu();
+        let directions = [(true, UNIFIED_TO_DEVICE, &gpu.to_device), (false, UNIFIED_TO_HOST, &gpu.to_host)];
         let rows = directions.into_iter().map(|(to_device, counter, timeline)| {
-            let sum = self.gpu.unified(|key| key.counter == counter);
+            let sum = gpu.unified(|key| key.counter == counter);
             let history = steps.spans().map(|span| {
                 // KiB, which a step's number has room for.
                 let rate = u128::from(timeline.between(span)) * u128::from(SECOND) / u128::from(steps.step_ns) / 1024;
@@ -47,7 +48,7 @@ impl Model {
     /// Why pages moved in this direction, the commonest first.
     fn causes(&self, counter: u16) -> Vec<String> {
         let mut causes: BTreeMap<&str, Amounts> = BTreeMap::new();
-        for (key, amounts) in self.gpu.unified.iter().filter(|(key, _)| key.counter == counter) {
+        for (key, amounts) in self.seen_gpu().unified.iter().filter(|(key, _)| key.counter == counter) {
             causes.entry(cause(key.flags)).or_default().add(amounts);
         }
         let mut causes: Vec<(&str, Amounts)> = causes.into_iter().collect();
@@ -57,7 +58,7 @@ impl Model {
 
     /// Kernels by total, as many as asked for, and how many there are beyond them.
     pub(super) fn top_kernels(&self, rows: usize) -> (Vec<TopRow>, usize) {
-        let kernels = self.gpu.kernels(&self.trace);
+        let kernels = self.seen_gpu().kernels(&self.trace);
         let all_ns = kernels.iter().fold(0u64, |sum, (_, stats)| sum.saturating_add(stats.sums.total_ns));
         let row = |(name, stats): &(crate::trace::NameId, crate::graph::Stats)| TopRow {
             depth: 0,

@@ -9,11 +9,12 @@ use super::failures::Failure;
 use super::family::{Member, family};
 use super::overview::{calls_by_process, trouble};
 use super::safe::safe;
-use super::view::{Answer, View, ViewRequest};
+use super::view::{Answer, LensStatus, View, ViewRequest};
 use crate::graph::{Cells, Gpu, Grouping, Stats, TOP, Tree, What};
+use crate::lens::{Lens, Plan, PlanError, Selected};
 use crate::parse::ParseError;
 use crate::symbols::{SIDE_FILE, Symbols};
-use crate::trace::{ApiId, Bytes, ProcessId, SiteId, Trace};
+use crate::trace::{ApiId, Bytes, OpenCall, ProcessId, SiteId, Trace, TrackId};
 
 /// Reading is told to stop after so long, and goes on at once.
 const BATCH: Duration = Duration::from_millis(100);
@@ -24,6 +25,8 @@ const PAUSE: Duration = Duration::from_millis(10);
 /// Traces as they were when they were read.
 pub struct Loaded {
     engine: Engine,
+    lens: Lens,
+    filter: String,
 }
 
 /// Why nothing could be loaded.
@@ -64,7 +67,7 @@ impl Loaded {
             let empty = engine.feed.empty().or(paths.first().map(PathBuf::as_path));
             return Err(LoadError::Nothing(empty.map(|path| path.display().to_string()).unwrap_or_default()));
         }
-        Ok(Self { engine })
+        Ok(Self { engine, lens: Lens::default(), filter: String::new() })
     }
 
     /// The trace.
@@ -89,18 +92,89 @@ impl Loaded {
     /// What the GPU did, summed up.
     #[must_use]
     pub fn gpu(&self) -> &Gpu {
+        self.engine.model.seen_gpu()
+    }
+
+    /// Looks at what a lens selects only, from now on. Looking up the names of call sites, where it asks for them, takes
+    /// at most `limit`. `filter` is what the filter was given as.
+    ///
+    /// # Errors
+    /// If the lens cannot be used.
+    pub fn look_through(&mut self, lens: &Lens, filter: &str, limit: Duration) -> Result<(), PlanError> {
+        if Plan::new(lens)?.needs_sites() {
+            let until = Instant::now() + limit;
+            let model = &mut self.engine.model;
+            model.symbols.resolve_all(&model.trace, || Instant::now() < until);
+        }
+        self.lens = lens.clone();
+        filter.clone_into(&mut self.filter);
+        self.engine.model.set_lens(lens);
+        while !self.engine.model.sift(Instant::now() + BATCH) {}
+        Ok(())
+    }
+
+    /// What the GPU did, whatever the lens.
+    #[must_use]
+    pub fn all_gpu(&self) -> &Gpu {
         &self.engine.model.gpu
     }
 
-    /// Calls that were under way, and what they had called.
+    /// How long it takes until a screen has its first rows through another lens, as a session's thread works: in slices
+    /// of this length, the first answer after the first of them. For benches.
+    #[must_use]
+    pub fn first_answer(&mut self, lens: &Lens, view: View, slice: Duration) -> Duration {
+        let begun = Instant::now();
+        let request = ViewRequest { id: 0, view, search: None, lens: lens.clone() };
+        self.engine.answer(&request, begun + slice);
+        self.lens = lens.clone();
+        begun.elapsed()
+    }
+
+    /// The filter as it was given.
+    #[must_use]
+    pub fn filter_text(&self) -> &str {
+        &self.filter
+    }
+
+    /// The lens.
+    #[must_use]
+    pub fn lens(&self) -> &Lens {
+        &self.lens
+    }
+
+    /// What the lens selects; `None` without one.
+    #[must_use]
+    pub fn selected(&self) -> Option<&Selected> {
+        self.engine.model.selected()
+    }
+
+    /// Calls that have not ended, as the lens selects them.
+    #[must_use]
+    pub fn open(&self) -> Vec<(TrackId, OpenCall)> {
+        self.engine.model.seen_open()
+    }
+
+    /// How many events it lets through; `None` without one.
+    #[must_use]
+    pub fn lens_status(&self) -> Option<LensStatus> {
+        self.engine.model.lens_status()
+    }
+
+    /// The cells of calls whose outermost call has ended, as the lens selects them.
+    #[must_use]
+    pub fn cells(&self) -> &Cells {
+        self.engine.model.seen_cells()
+    }
+
+    /// Calls that were under way, and what they had called, as the lens selects them.
     #[must_use]
     pub fn unfinished(&self) -> Cells {
-        self.engine.model.unfinished()
+        self.engine.model.seen_unfinished()
     }
 
     /// Answers as a screen would get them.
     pub fn view(&mut self, view: View) -> Answer {
-        let request = ViewRequest { id: 0, view, search: None };
+        let request = ViewRequest { id: 0, view, search: None, lens: self.lens.clone() };
         loop {
             let (answer, complete) = self.engine.answer(&request, Instant::now() + BATCH);
             if complete {
@@ -113,9 +187,9 @@ impl Loaded {
     /// count. The largest total first.
     pub fn functions(&mut self) -> Vec<(ApiId, Stats)> {
         let model = &mut self.engine.model;
-        model.view(Grouping::Flat);
+        model.seen_view(Grouping::Flat);
         let mut list: Vec<(ApiId, Stats)> = model
-            .view_and_cells(Grouping::Flat)
+            .seen_view_and_cells(Grouping::Flat)
             .map(|(view, cells)| {
                 let rows = view.rows.children(TOP).filter_map(|id| Some((id, view.rows.get(id)?)));
                 rows.filter_map(|(id, row)| match row.what {
@@ -142,7 +216,13 @@ impl Loaded {
     #[must_use]
     pub fn first_failures(&self) -> Vec<crate::correlate::Failure> {
         let model = &self.engine.model;
-        model.mishaps.all(&model.trace, &model.files)
+        let mut all = model.mishaps.all(&model.trace, &model.files);
+        let seen = |failure: &crate::correlate::Failure| {
+            let failed = &failure.failed;
+            model.selected().is_none_or(|selected| selected.call(failed.track, failed.row))
+        };
+        all.retain(seen);
+        all
     }
 
     /// What a call site is called.

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use super::order::{Selection, before};
-use crate::graph::{CellId, RowId, Rows, Tree};
+use crate::graph::{CellId, Cells, RowId, Rows, Tree};
 use crate::trace::{ApiId, Call, OpenCall, Trace, Track, TrackId};
 
 /// Rows of a block, and a little more up to the end of its last group.
@@ -52,25 +52,67 @@ pub(super) struct Matches {
     open: Vec<(TrackId, OpenCall)>,
 }
 
+/// Calls that have not ended, and the last rows, with their cells.
+pub(super) type Unfinished = (Vec<(OpenCall, Option<CellId>)>, Vec<Option<CellId>>);
+
+/// Finds the cells that calls are counted in.
+pub(super) trait Behind {
+    /// The cells of calls whose outermost call has ended.
+    fn cells(&self) -> &Cells;
+    /// Rows of a thread that can be looked at: whole groups.
+    fn ready(&self, id: TrackId, track: &Track) -> usize;
+    /// The cells of these rows, whole groups; `None` for calls that are not counted.
+    fn locate(&self, id: TrackId, track: &Track, rows: Range<usize>) -> Vec<Option<CellId>>;
+    /// Likewise, among those of `rows`, of calls that have not ended and of the last rows, from `whole` on.
+    fn unfinished(&self, rows: &Rows, id: TrackId, track: &Track, whole: usize) -> Unfinished;
+}
+
+impl Behind for Tree {
+    fn cells(&self) -> &Cells {
+        self.cells()
+    }
+
+    fn ready(&self, _: TrackId, track: &Track) -> usize {
+        whole_rows(track)
+    }
+
+    fn locate(&self, id: TrackId, track: &Track, rows: Range<usize>) -> Vec<Option<CellId>> {
+        self.cells().locate(id, &calls(track, rows))
+    }
+
+    fn unfinished(&self, rows: &Rows, id: TrackId, track: &Track, whole: usize) -> Unfinished {
+        let calls = calls(track, whole..track.len());
+        let (open, ended) = self.locate_unfinished(rows.unfinished(), id, &track.in_flight, &calls);
+        (self.still_open(id, &track.in_flight).copied().zip(open).collect(), ended)
+    }
+}
+
 /// The matches with what is needed to look for more.
 pub(super) struct Filtered<'a> {
     pub matches: &'a mut Matches,
-    pub tree: &'a Tree,
+    pub behind: &'a dyn Behind,
 }
 
 impl Matches {
     /// Takes which calls the row counts now, and looks through what has come, until `until`. True when all has been
     /// looked through.
-    pub(super) fn update(&mut self, trace: &Trace, tree: &Tree, rows: &Rows, row: RowId, until: Instant) -> bool {
-        self.wanted = Wanted::of(rows, row, tree);
+    pub(super) fn update(
+        &mut self,
+        trace: &Trace,
+        behind: &dyn Behind,
+        rows: &Rows,
+        row: RowId,
+        until: Instant,
+    ) -> bool {
+        self.wanted = Wanted::of(rows, row, behind.cells());
         self.tracks.resize_with(trace.tracks.len(), Found::default);
         self.open.clear();
         let mut complete = true;
         for (index, track) in trace.tracks.iter().enumerate() {
             let Ok(id) = u32::try_from(index).map(TrackId) else { break };
             let whole = whole_rows(track);
-            self.unfinished(tree, rows, id, track, whole);
-            complete &= self.advance(tree, id, track, whole, until);
+            self.unfinished(behind, rows, id, track, whole);
+            complete &= self.advance(behind, id, track, behind.ready(id, track), until);
         }
         self.open.sort_by_key(|(track, call)| (call.start_ns, call.depth, *track));
         complete
@@ -82,18 +124,17 @@ impl Matches {
     }
 
     /// Matches among what has not ended.
-    fn unfinished(&mut self, tree: &Tree, rows: &Rows, id: TrackId, track: &Track, whole: usize) {
-        let calls = calls(track, whole..track.len());
-        if calls.is_empty() && track.in_flight.is_empty() {
+    fn unfinished(&mut self, behind: &dyn Behind, rows: &Rows, id: TrackId, track: &Track, whole: usize) {
+        if whole == track.len() && track.in_flight.is_empty() {
             if let Some(found) = self.tracks.get_mut(id.index()) {
                 found.rest.clear();
             }
             return;
         }
-        let (open, ended) = tree.locate_unfinished(rows.unfinished(), id, &track.in_flight, &calls);
+        let calls = calls(track, whole..track.len());
+        let (open, ended) = behind.unfinished(rows, id, track, whole);
         let wanted = |cell: Option<CellId>| cell.is_some_and(|cell| marked(&self.wanted.unfinished, cell.index()));
-        let matching = tree.still_open(id, &track.in_flight).zip(open).filter(|(_, cell)| wanted(*cell));
-        self.open.extend(matching.map(|(&call, _)| (id, call)));
+        self.open.extend(open.into_iter().filter(|(_, cell)| wanted(*cell)).map(|(call, _)| (id, call)));
         let mut rest: Vec<Place> = (whole..)
             .zip(calls.iter().zip(ended))
             .filter(|(_, (_, cell))| wanted(*cell))
@@ -106,7 +147,7 @@ impl Matches {
     }
 
     /// Looks through further whole groups of a thread.
-    fn advance(&mut self, tree: &Tree, id: TrackId, track: &Track, whole: usize, until: Instant) -> bool {
+    fn advance(&mut self, behind: &dyn Behind, id: TrackId, track: &Track, whole: usize, until: Instant) -> bool {
         let Some(found) = self.tracks.get_mut(id.index()) else { return true };
         while found.rows < whole {
             if Instant::now() >= until {
@@ -121,7 +162,7 @@ impl Matches {
             let end = track.group((first + BLOCK).min(whole) - 1).end.max(found.rows + 1);
             let range = found.rows..end;
             if self.wanted.any_of(track, &range) {
-                let cells = tree.cells().locate(id, &calls(track, range));
+                let cells = behind.locate(id, track, range);
                 found.matches += cells.into_iter().filter(|&cell| self.wanted.ended(cell)).count();
             }
             found.rows = end;
@@ -130,7 +171,7 @@ impl Matches {
     }
 
     /// Matching rows of a block, in order of start.
-    fn listed(&mut self, tree: &Tree, id: TrackId, track: &Track, block: usize) -> Arc<Vec<Place>> {
+    fn listed(&mut self, behind: &dyn Behind, id: TrackId, track: &Track, block: usize) -> Arc<Vec<Place>> {
         if let Some(known) = self.kept.get(&(id, block)) {
             return known.clone();
         }
@@ -139,8 +180,8 @@ impl Matches {
             let first = found.blocks.get(block).map_or(found.rows, |block| block.0);
             let range = first..found.blocks.get(block + 1).map_or(found.rows, |block| block.0);
             if self.wanted.any_of(track, &range) {
-                let calls = calls(track, range);
-                let cells = tree.cells().locate(id, &calls);
+                let calls = calls(track, range.clone());
+                let cells = behind.locate(id, track, range);
                 let all = (first..).zip(calls.iter().zip(cells));
                 let matching = all.filter(|(_, (_, cell))| self.wanted.ended(*cell));
                 list.extend(matching.map(|(row, (call, _))| (call.start_ns, call.depth, row)));
@@ -157,14 +198,11 @@ impl Matches {
 }
 
 impl Wanted {
-    fn of(rows: &Rows, row: RowId, tree: &Tree) -> Self {
+    fn of(rows: &Rows, row: RowId, ended: &Cells) -> Self {
         let mut wanted = Self::default();
         rows.for_each_cell(row, &mut |unfinished, id| {
-            let (cells, marks) = if unfinished {
-                (rows.unfinished(), &mut wanted.unfinished)
-            } else {
-                (tree.cells(), &mut wanted.ended)
-            };
+            let (cells, marks) =
+                if unfinished { (rows.unfinished(), &mut wanted.unfinished) } else { (ended, &mut wanted.ended) };
             mark(marks, id.index());
             if let Some(cell) = cells.get(id) {
                 mark(&mut wanted.apis, cell.api.index());
@@ -205,7 +243,7 @@ impl Selection for Filtered<'_> {
         }
         let Some(block) = found.blocks.partition_point(|block| block.0 <= place).checked_sub(1) else { return 0 };
         let earlier = found.blocks.get(block).map_or(0, |block| block.1);
-        let list = self.matches.listed(self.tree, id, track, block);
+        let list = self.matches.listed(self.behind, id, track, block);
         earlier + list.partition_point(|event| event.0 < ns)
     }
 
@@ -223,7 +261,7 @@ impl Selection for Filtered<'_> {
             // The last block with so many matches before it is the one that has this match.
             let Some(block) = found.blocks.partition_point(|block| block.1 <= place).checked_sub(1) else { break };
             let earlier = found.blocks.get(block).map_or(0, |block| block.1);
-            let list = self.matches.listed(self.tree, id, track, block);
+            let list = self.matches.listed(self.behind, id, track, block);
             let before = rows.len();
             rows.extend(list.iter().skip(place - earlier).take(wanted));
             if rows.len() == before {
@@ -236,7 +274,7 @@ impl Selection for Filtered<'_> {
 }
 
 /// Rows of a thread up to the end of the last outermost call that has ended.
-fn whole_rows(track: &Track) -> usize {
+pub(super) fn whole_rows(track: &Track) -> usize {
     let Some(last) = track.len().checked_sub(1) else { return 0 };
     if track.call(last).is_some_and(|call| call.depth == 0) { track.len() } else { track.group(last).start }
 }

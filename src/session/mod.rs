@@ -27,6 +27,7 @@ mod gpu_events;
 mod labels;
 mod launches;
 pub mod left_out;
+mod lensed;
 mod loaded;
 mod matches;
 mod metrics;
@@ -38,6 +39,7 @@ mod output;
 mod overview;
 mod run;
 mod sampler;
+mod sifting;
 mod watching;
 
 #[cfg(test)]

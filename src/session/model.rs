@@ -5,6 +5,7 @@ use std::time::{Duration, Instant};
 
 use super::gpu_events::Context;
 use super::labels::Namer;
+use super::lensed::Lensed;
 use super::matches::{Filtered, Matches};
 use super::order::{All, NoCalls, Order, Selection, open_calls};
 use super::others::{CellKey, Others};
@@ -35,6 +36,8 @@ pub(super) struct Model {
     launches: Option<KnownLaunches>,
     /// Made when rows by range are first asked for.
     ranged: Option<Ranged>,
+    /// What is seen through a lens.
+    pub(super) lensed: Lensed,
 }
 
 /// What rows by range are made of.
@@ -60,9 +63,9 @@ struct KnownLaunches {
 }
 
 /// The rows of a grouping, and the state of the trace they are of.
-struct Derived {
-    windows: Windows,
-    epoch: Option<u64>,
+pub(super) struct Derived {
+    pub windows: Windows,
+    pub epoch: Option<u64>,
 }
 
 impl Model {
@@ -148,6 +151,9 @@ impl Model {
     pub(super) fn calls(&mut self, request: &CallsRequest) -> CallsRows {
         let Some((windows, cells, namer)) = self.in_rows(request.grouping) else { return CallsRows::default() };
         let mut rows = calls::rows(windows, cells, &namer, request);
+        if self.lensed.is_on() {
+            return rows;
+        }
         if let Some(key) = request.cursor {
             rows.launches = self.launches(request.grouping, key).map(|launches| (key, launches));
         }
@@ -156,6 +162,9 @@ impl Model {
 
     /// The rows of a grouping as they are now, what they are made of, and what they are called.
     pub(super) fn in_rows(&mut self, grouping: Grouping) -> Option<(&mut Windows, (&Cells, &Work), Namer<'_>)> {
+        if self.lensed.is_on() {
+            return self.lensed_in_rows(grouping);
+        }
         self.view(grouping)?;
         let mut namer = Namer::new(&self.trace, &mut self.symbols);
         namer.threads_alone = grouping == Grouping::Inverted;
@@ -209,6 +218,9 @@ impl Model {
         until: Instant,
         each: impl FnOnce(Order<'_, dyn Selection + '_>, &Context<'_, '_>) -> R,
     ) -> (Option<R>, bool) {
+        if self.lensed.is_on() {
+            return self.lensed_in_order(kinds, node, until, each);
+        }
         let streams: Vec<WorkStream> =
             self.gpu.work.places(&self.trace).into_iter().map(|place| place.stream).collect();
         let has_calls = kinds.has(EventGroup::Calls);
@@ -219,7 +231,8 @@ impl Model {
             let context = Context { trace, files: &self.files, namer: &namer, streams: &streams };
             let open = if has_calls { open_calls(trace, &self.tree) } else { Vec::new() };
             let selection: &mut dyn Selection = if has_calls { &mut All } else { &mut NoCalls };
-            return (Some(each(Order { trace, selection, open: &open, others }, &context)), complete);
+            let order = Order { trace, selection, open: &open, others, sieve: None };
+            return (Some(each(order, &context)), complete);
         };
         self.view(grouping);
         if self.matches.as_ref().is_none_or(|(of, node, _)| (*of, *node) != (grouping, key)) {
@@ -236,7 +249,8 @@ impl Model {
         if !has_calls {
             let namer = Namer::new(trace, &mut self.symbols);
             let context = Context { trace, files: &self.files, namer: &namer, streams: &streams };
-            return (Some(each(Order { trace, selection: &mut NoCalls, open: &[], others }, &context)), complete);
+            let order = Order { trace, selection: &mut NoCalls as &mut dyn Selection, open: &[], others, sieve: None };
+            return (Some(each(order, &context)), complete);
         }
         let tree = match &self.ranged {
             Some(ranged) if grouping == Grouping::Range => &ranged.tree,
@@ -246,8 +260,8 @@ impl Model {
         let open = matches.open().to_vec();
         let namer = Namer::new(trace, &mut self.symbols);
         let context = Context { trace, files: &self.files, namer: &namer, streams: &streams };
-        let mut filtered = Filtered { matches, tree };
-        let order = Order { trace, selection: &mut filtered as &mut dyn Selection, open: &open, others };
+        let mut filtered = Filtered { matches, behind: tree };
+        let order = Order { trace, selection: &mut filtered as &mut dyn Selection, open: &open, others, sieve: None };
         (Some(each(order, &context)), complete)
     }
 
@@ -265,6 +279,6 @@ impl Model {
         if !self.others.is_of(kinds, cells.as_ref()) {
             self.others = Others::new(kinds, cells);
         }
-        self.others.update(&self.trace, until)
+        self.others.update(&self.trace, None, until)
     }
 }

@@ -11,6 +11,7 @@ use std::ops::Range;
 
 use super::others::Others;
 use crate::graph::Tree;
+use crate::lens::{Marks, Selected};
 use crate::trace::activity::LaneId;
 use crate::trace::{OpenCall, Trace, Track, TrackId};
 
@@ -54,6 +55,77 @@ impl Selection for All {
         let Some(track) = trace.track(track) else { return Vec::new() };
         let rows = track.in_order(places).into_iter();
         rows.filter_map(|row| track.call(row).map(|call| (call.start_ns, call.depth, row))).collect()
+    }
+}
+
+/// The rows that a lens selects.
+pub(super) struct Sieved<'a>(pub &'a Selected);
+
+impl Sieved<'_> {
+    fn marks(&self, track: TrackId) -> Option<&Marks> {
+        self.0.calls.get(track.index())
+    }
+
+    /// Selected rows whose outermost call has not ended, in order of start.
+    fn rest(&self, id: TrackId, track: &Track) -> Vec<(u64, u8, usize)> {
+        let rows = self.0.unfinished.get(id.index()).map_or(&[][..], Vec::as_slice);
+        let place = |&row: &usize| track.call(row).map(|call| (call.start_ns, call.depth, row));
+        let mut rest: Vec<_> = rows.iter().filter_map(place).collect();
+        rest.sort_unstable();
+        rest
+    }
+
+    /// Selected rows of a group, in order of start.
+    fn of_group(marks: &Marks, track: &Track, group: Range<usize>) -> Vec<(u64, u8, usize)> {
+        let mut rows = Vec::new();
+        let mut row = group.start;
+        track.for_each(group, |call| {
+            if marks.has(row) {
+                rows.push((call.start_ns, call.depth, row));
+            }
+            row += 1;
+        });
+        rows.sort_unstable();
+        rows
+    }
+}
+
+impl Selection for Sieved<'_> {
+    fn len(&mut self, _: &Trace, id: TrackId) -> usize {
+        let rest = self.0.unfinished.get(id.index()).map_or(0, Vec::len);
+        self.marks(id).map_or(0, Marks::ones) + rest
+    }
+
+    fn before(&mut self, trace: &Trace, id: TrackId, ns: u64) -> usize {
+        let (Some(track), Some(marks)) = (trace.track(id), self.marks(id)) else { return 0 };
+        let place = before(track, ns);
+        if place >= marks.len() {
+            return marks.ones() + self.rest(id, track).partition_point(|event| event.0 < ns);
+        }
+        let group = track.group(place);
+        let earlier = marks.rank(group.start);
+        earlier + Self::of_group(marks, track, group).partition_point(|event| event.0 < ns)
+    }
+
+    fn rows(&mut self, trace: &Trace, id: TrackId, places: Range<usize>) -> Vec<(u64, u8, usize)> {
+        let mut rows = Vec::new();
+        let (Some(track), Some(marks)) = (trace.track(id), self.marks(id)) else { return rows };
+        let mut place = places.start;
+        while place < places.end.min(marks.ones()) {
+            let Some(row) = marks.select(place) else { break };
+            let group = track.group(row);
+            let first = marks.rank(group.start);
+            let of_group = Self::of_group(marks, track, group);
+            let (from, upto) = (place - first, (places.end - first).min(of_group.len()));
+            rows.extend(of_group.get(from..upto).unwrap_or_default());
+            place = (first + of_group.len()).max(place + 1);
+        }
+        if place < places.end {
+            let rest = self.rest(id, track);
+            let from = place.saturating_sub(marks.ones());
+            rows.extend(rest.into_iter().skip(from).take(places.end - place));
+        }
+        rows
     }
 }
 
@@ -111,6 +183,8 @@ pub(super) struct Order<'a, S: ?Sized> {
     /// By start.
     pub open: &'a [(TrackId, OpenCall)],
     pub others: &'a Others,
+    /// What a lens selects.
+    pub sieve: Option<&'a Selected>,
 }
 
 /// The next event of each stream: start, stream, depth, row.
@@ -155,7 +229,7 @@ impl<S: Selection + ?Sized> Order<'_, S> {
     fn len(&mut self, source: Source) -> usize {
         match source {
             Source::Open => self.open.len(),
-            Source::Ranges(track) => self.others.ranges(self.trace, track),
+            Source::Ranges(track) => self.others.ranges(self.trace, self.sieve, track),
             Source::Calls(track) => self.selection.len(self.trace, track),
             Source::Lane(lane) => self.others.len(lane),
         }
@@ -164,7 +238,7 @@ impl<S: Selection + ?Sized> Order<'_, S> {
     fn before_in(&mut self, source: Source, ns: u64) -> usize {
         match source {
             Source::Open => self.open.partition_point(|(_, call)| call.start_ns < ns),
-            Source::Ranges(track) => self.others.ranges_before(self.trace, track, ns),
+            Source::Ranges(track) => self.others.ranges_before(self.trace, self.sieve, track, ns),
             Source::Calls(track) => self.selection.before(self.trace, track, ns),
             Source::Lane(lane) => self.others.before(self.trace, lane, ns),
         }
@@ -176,7 +250,7 @@ impl<S: Selection + ?Sized> Order<'_, S> {
                 let open = self.open.iter().enumerate().skip(places.start).take(places.len());
                 open.map(|(row, (_, call))| (call.start_ns, call.depth, row)).collect()
             }
-            Source::Ranges(track) => self.others.range_rows(self.trace, track, places),
+            Source::Ranges(track) => self.others.range_rows(self.trace, self.sieve, track, places),
             Source::Calls(track) => self.selection.rows(self.trace, track, places),
             Source::Lane(lane) => self.others.rows(self.trace, lane, places),
         }

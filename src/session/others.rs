@@ -9,6 +9,7 @@ use std::time::Instant;
 
 use super::view::{EventGroup, EventKinds};
 use crate::graph::WorkOf;
+use crate::lens::{Marks, Selected};
 use crate::trace::activity::LaneId;
 use crate::trace::{Activity, ActivityKind, Lane, LaneOf, Trace, TrackId};
 use umtui_wire::activity as wire;
@@ -48,15 +49,15 @@ impl Others {
         self.kinds == kinds && self.cells.as_ref() == cells
     }
 
-    /// Looks at what has come, until `until`; true when all has been looked at.
-    pub(super) fn update(&mut self, trace: &Trace, until: Instant) -> bool {
+    /// Looks at what has come, until `until`, of a lens only at what it selects; true when all has been looked at.
+    pub(super) fn update(&mut self, trace: &Trace, sieve: Option<&Selected>, until: Instant) -> bool {
         let lanes = trace.activities.lanes();
         self.lanes.resize_with(lanes.len(), Listed::default);
         let (kinds, cells) = (self.kinds, &self.cells);
         for (id, (lane, listed)) in (0..).map(LaneId).zip(lanes.iter().zip(&mut self.lanes)) {
             let groups = groups(lane.of);
             let none = !groups.iter().any(|&group| kinds.has(group));
-            let all = cells.is_none() && groups.iter().all(|&group| kinds.has(group));
+            let all = sieve.is_none() && cells.is_none() && groups.iter().all(|&group| kinds.has(group));
             if none {
                 (listed.taken, listed.rows) = (lane.len(), Some(Vec::new()));
                 continue;
@@ -68,17 +69,21 @@ impl Others {
             if listed.rows.is_none() {
                 *listed = Listed { taken: 0, rows: Some(Vec::new()) };
             }
-            let wanted = |activity: &Activity| {
+            // No further than the lens has come.
+            let marks = sieve.map(|sieve| sieve.records.get(id.0 as usize));
+            let limit = marks.map_or(lane.len(), |marks| marks.map_or(0, Marks::len));
+            let wanted = |row: usize, activity: &Activity| {
                 let of_cell = |cells: &FxHashSet<CellKey>| {
                     WorkOf::of(activity).is_some_and(|of| cells.contains(&(id, activity.device, of)))
                 };
-                kinds.has(group_of(activity)) && cells.as_ref().is_none_or(of_cell)
+                let selected = marks.flatten().is_none_or(|marks| marks.has(row));
+                selected && kinds.has(group_of(activity)) && cells.as_ref().is_none_or(of_cell)
             };
-            while listed.taken < lane.len() {
+            while listed.taken < limit {
                 if Instant::now() >= until {
                     return false;
                 }
-                listed.take(lane, wanted);
+                listed.take(lane, limit, wanted);
             }
         }
         true
@@ -116,23 +121,42 @@ impl Others {
     }
 
     /// Wanted ranges of a thread.
-    pub(super) fn ranges(&self, trace: &Trace, track: TrackId) -> usize {
-        if self.has_ranges() { trace.ranges.of(track).len() } else { 0 }
+    pub(super) fn ranges(&self, trace: &Trace, sieve: Option<&Selected>, track: TrackId) -> usize {
+        match sieve {
+            _ if !self.has_ranges() => 0,
+            Some(sieve) => sieve.ranges.get(track.index()).map_or(0, Marks::ones),
+            None => trace.ranges.of(track).len(),
+        }
     }
 
     /// Those that start before a time.
-    pub(super) fn ranges_before(&self, trace: &Trace, track: TrackId, ns: u64) -> usize {
-        if self.has_ranges() { trace.ranges.of(track).partition_point(|range| range.start_ns < ns) } else { 0 }
+    pub(super) fn ranges_before(&self, trace: &Trace, sieve: Option<&Selected>, track: TrackId, ns: u64) -> usize {
+        if !self.has_ranges() {
+            return 0;
+        }
+        let before = trace.ranges.of(track).partition_point(|range| range.start_ns < ns);
+        match sieve {
+            Some(sieve) => sieve.ranges.get(track.index()).map_or(0, |marks| marks.rank(before)),
+            None => before,
+        }
     }
 
     /// Start, level and number of those at these places.
-    pub(super) fn range_rows(&self, trace: &Trace, track: TrackId, places: Range<usize>) -> Vec<(u64, u8, usize)> {
-        if !self.has_ranges() {
-            return Vec::new();
-        }
-        let ranges = trace.ranges.of(track).iter().enumerate();
-        let some = ranges.skip(places.start).take(places.len());
-        some.map(|(row, range)| (range.start_ns, range.level, row)).collect()
+    pub(super) fn range_rows(
+        &self,
+        trace: &Trace,
+        sieve: Option<&Selected>,
+        track: TrackId,
+        places: Range<usize>,
+    ) -> Vec<(u64, u8, usize)> {
+        let ranges = trace.ranges.of(track);
+        let places = places.start..places.end.min(self.ranges(trace, sieve, track));
+        let row = |place: usize| match sieve {
+            Some(sieve) => sieve.ranges.get(track.index())?.select(place),
+            None => Some(place),
+        };
+        let rows = places.filter_map(row);
+        rows.filter_map(|row| ranges.get(row).map(|range| (range.start_ns, range.level, row))).collect()
     }
 }
 
@@ -163,12 +187,12 @@ impl Listed {
     }
 
     /// Looks at some more rows.
-    fn take(&mut self, lane: &Lane, wanted: impl Fn(&Activity) -> bool) {
+    fn take(&mut self, lane: &Lane, limit: usize, wanted: impl Fn(usize, &Activity) -> bool) {
         let mut fresh: Vec<(u64, u32)> = Vec::new();
-        let end = lane.len().min(self.taken.saturating_add(STEP));
+        let end = limit.min(self.taken.saturating_add(STEP));
         for row in self.taken..end {
             if let (Some(activity), Ok(number)) = (lane.get(row), u32::try_from(row))
-                && wanted(&activity)
+                && wanted(row, &activity)
             {
                 fresh.push((activity.start_ns, number));
             }

@@ -8,12 +8,13 @@ use super::failures::commonest_error;
 use super::family::{Member, Standing, family};
 use super::labels::{program, thread};
 use super::model::Model;
-use super::order::open_calls;
+use super::order::{All, Selection as _, Sieved};
 use super::safe::safe;
 use super::sampler::{Address, Reading};
 use super::view::{Overview, ProcessRow, TopRow};
 use crate::graph::{Function, functions};
-use crate::trace::{ApiId, Layer, Process, ProcessId, State, Trace};
+use crate::lens::Selected;
+use crate::trace::{ApiId, Layer, Process, ProcessId, State, Trace, TrackId};
 
 /// Steps of the history of a live trace, and their length.
 const LIVE_STEPS: u64 = 60;
@@ -53,14 +54,19 @@ impl Model {
     /// The overview for a body of so many rows and columns.
     pub(super) fn overview(&mut self, rows: u16, columns: u16, around: &Surroundings<'_>) -> Overview {
         let list = usize::from(rows).saturating_sub(OTHER_ROWS).max(3);
-        let unfinished = self.unfinished();
-        let functions = functions([self.tree.cells(), &unfinished], &self.trace);
+        let unfinished = self.seen_unfinished();
+        let functions = functions([self.seen_cells(), &unfinished], &self.trace);
         let all_ns = functions.iter().fold(0u64, |sum, function| sum.saturating_add(function.sums.total_ns));
         let (top, rest) = top(&self.trace, &functions, all_ns, list);
         let steps = Steps::new(&self.trace, columns, around);
-        let calls_history = history(&self.trace, &steps);
+        let calls_history = history(&self.trace, self.selected(), &steps);
         let (kernels, more_kernels) = self.top_kernels(list);
-        let worst_failure = self.failing().first().map(|&(api, _)| self.failure(api));
+        let failing = self.failing();
+        let failed = match self.selected() {
+            Some(_) => failing.iter().fold(0u64, |sum, (_, failed)| sum.saturating_add(*failed)),
+            None => self.tree.failed().saturating_sub(self.mishaps.handled_count()),
+        };
+        let worst_failure = failing.first().map(|&(api, _)| self.failure(api));
         let family = family(&self.trace);
         Overview {
             process_count: self.trace.processes.len(),
@@ -77,7 +83,7 @@ impl Model {
             more_kernels,
             top,
             rest,
-            failed: self.tree.failed().saturating_sub(self.mishaps.handled_count()),
+            failed,
             worst_failure,
             sticky_failure: self.sticky_line(),
             running: self.running(around),
@@ -89,7 +95,7 @@ impl Model {
     /// A function that failed, with its commonest error.
     fn failure(&self, api: ApiId) -> String {
         let name = safe(self.trace.api_name(api));
-        match commonest_error(&self.trace, &self.files, api) {
+        match commonest_error(&self.trace, &self.files, self.selected(), api) {
             Some(error) => format!("{name} ({})", safe(&error)),
             None => name.into_owned(),
         }
@@ -97,7 +103,7 @@ impl Model {
 
     /// The longest call that has not ended.
     fn running(&self, around: &Surroundings<'_>) -> Option<(String, String, u64)> {
-        let open = open_calls(&self.trace, &self.tree);
+        let open = self.seen_open();
         let (track, call) = open.first()?;
         let name = safe(self.trace.api_name(call.api)).into_owned();
         let several = self.trace.processes.len() > 1;
@@ -331,8 +337,14 @@ impl Steps {
 }
 
 /// Calls a second, step by step.
-fn history(trace: &Trace, steps: &Steps) -> Vec<u32> {
-    let before = |ns: u64| trace.tracks.iter().map(|track| track.count_before(ns) as u64).sum::<u64>();
+fn history(trace: &Trace, selected: Option<&Selected>, steps: &Steps) -> Vec<u32> {
+    let before = |ns: u64| {
+        let of = |id: TrackId| match selected {
+            Some(selected) => Sieved(selected).before(trace, id, ns),
+            None => All.before(trace, id, ns),
+        };
+        (0..).map(TrackId).take(trace.tracks.len()).map(|id| of(id) as u64).sum::<u64>()
+    };
     let marks: Vec<u64> = steps.marks().map(before).collect();
     let rates = marks.windows(2).map(|pair| {
         let calls = pair.get(1).copied().unwrap_or(0).saturating_sub(pair.first().copied().unwrap_or(0));

@@ -169,6 +169,10 @@ impl Worker {
                 self.search();
                 self.answer_again();
             }
+            // A lens goes on between two answers.
+            if self.last.is_some() {
+                self.engine.work(Instant::now() + BATCH);
+            }
             self.keep_names();
             let unfinished = self.last.as_ref().is_some_and(|(.., complete)| !complete);
             let pause = if more || unfinished { Some(Duration::ZERO) } else { self.pause() };

@@ -9,6 +9,8 @@ pub use super::event_kinds::{EventGroup, EventKinds};
 pub use super::family::Standing;
 pub use super::search::{Found, From as SearchFrom, SearchAnswer, SearchRequest, Step, Target};
 
+pub use crate::lens::{Lens, RangeError, parse_range};
+
 pub use crate::graph::{Column, Folds, Grouping, NodeKey, NodeKind};
 
 /// Rows of the calls screen.
@@ -92,6 +94,8 @@ pub struct ViewRequest {
     pub view: View,
     /// What is looked for there.
     pub search: Option<SearchRequest>,
+    /// What it is seen through.
+    pub lens: Lens,
 }
 
 /// How the trace stands.
@@ -127,6 +131,25 @@ pub struct Status {
     pub damage: Option<String>,
     /// The child's exit, once it has ended: status as the shell counts it.
     pub exit: Option<i32>,
+    /// How the lens stands; `None` without one.
+    pub lens: Option<LensStatus>,
+}
+
+/// How a lens stands. Counted are calls that have ended, records of the GPU, ranges and marks.
+#[derive(Clone, Debug, PartialEq, Eq, Default)]
+pub struct LensStatus {
+    /// Events that it lets through.
+    pub shown: u64,
+    /// Events that it does not, or that have not been looked at yet.
+    pub hidden: u64,
+    /// Of those let through the ones that begin before its range of time or end after it; they count whole.
+    pub cut: u64,
+    /// Not everything has been looked at yet: numbers still grow.
+    pub partial: bool,
+    /// How much has been looked at, thousandths.
+    pub done: u16,
+    /// Why it cannot be used; then everything is shown.
+    pub error: Option<String>,
 }
 
 /// A row of the calls screen.

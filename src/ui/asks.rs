@@ -4,7 +4,7 @@ use std::time::{Duration, Instant};
 
 use super::root::{Display, Root};
 use super::screens::ScreenId;
-use crate::session::view::{Answer, Phase, SearchRequest, View, ViewRequest};
+use crate::session::view::{Answer, Lens, Phase, SearchRequest, View, ViewRequest};
 
 /// Time between an answer and the next question while the trace grows: what has happened is shown within 200 ms.
 const LIVE: Duration = Duration::from_millis(150);
@@ -24,7 +24,7 @@ pub struct Asks {
     /// Answers to older questions are for another screen.
     since_screen: u64,
     answered: u64,
-    view: Option<(ScreenId, View)>,
+    view: Option<(ScreenId, View, Lens)>,
     /// The newest search that was asked for.
     search: Option<SearchRequest>,
     due: Option<Instant>,
@@ -36,10 +36,11 @@ impl Asks {
     pub fn question(&mut self, root: &Root, now: Instant) -> Option<ViewRequest> {
         let view = root.screen().view(root.body().as_size());
         let before = self.view.as_ref();
-        let other_screen = before.is_none_or(|(screen, _)| *screen != root.current);
+        let other_screen = before.is_none_or(|(screen, ..)| *screen != root.current);
         let search = root.search.request().cloned();
         let new_search = search.is_some() && search != self.search;
-        let changed = new_search || other_screen || before.is_none_or(|(_, before)| *before != view);
+        let changed =
+            new_search || other_screen || before.is_none_or(|(_, before, lens)| *before != view || *lens != root.lens);
         let held = matches!(root.display, Display::Held { .. });
         let let_go = std::mem::replace(&mut self.held, held) && !held;
         if !changed && !let_go && self.due.is_none_or(|due| now < due) {
@@ -54,8 +55,8 @@ impl Asks {
         }
         self.due = Some(now + LOST);
         self.search.clone_from(&search);
-        self.view = Some((root.current, view.clone()));
-        Some(ViewRequest { id: self.newest, view, search })
+        self.view = Some((root.current, view.clone(), root.lens.clone()));
+        Some(ViewRequest { id: self.newest, view, search, lens: root.lens.clone() })
     }
 
     /// When the next question is due with nothing else happening.

@@ -16,7 +16,7 @@ use super::text::{format, truncate};
 use super::theme::Role;
 use super::widgets::paint::Paint;
 use super::widgets::popup;
-use crate::session::view::{Phase, Status};
+use crate::session::view::{LensStatus, Phase, Status};
 
 /// Draws everything.
 pub fn draw(root: &Root, buffer: &mut Buffer) {
@@ -96,9 +96,21 @@ fn parts(root: &Root) -> Vec<Part> {
     }
     match &status.damage {
         Some(_) => add("damaged".to_owned(), Role::Warning, 2),
-        None => add("all time".to_owned(), Role::Dim, 5),
+        None => match &status.lens {
+            Some(lens) => add(lens_words(lens), Role::Warning, 2),
+            None => add("all time".to_owned(), Role::Dim, 5),
+        },
     }
     parts
+}
+
+/// How much a lens lets through.
+fn lens_words(lens: &LensStatus) -> String {
+    if lens.error.is_some() {
+        return "filter unusable".to_owned();
+    }
+    let (shown, more) = (format::count(lens.shown), if lens.partial { "+" } else { "" });
+    format!("filter: {shown}{more}, {} hidden", format::count(lens.hidden))
 }
 
 fn title(root: &Root, paint: &mut Paint<'_>, line: Rect) {

@@ -17,7 +17,7 @@ use super::setup::Setup;
 use super::text::format;
 use super::theme::{Role, Theme};
 use crate::session::handle::Child;
-use crate::session::view::{Phase, SearchAnswer, Status, Step};
+use crate::session::view::{Lens, Phase, SearchAnswer, Status, Step};
 
 /// What the loop must do after a key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -64,6 +64,8 @@ pub struct Root {
     pub continuations_shown: bool,
     /// The title line's content; `None` until the first answer.
     pub status: Option<Status>,
+    /// What every screen is seen through.
+    pub lens: Lens,
     /// Whether new rows reach the screen.
     pub display: Display,
     /// Something to tell the user, until the next key.
@@ -95,6 +97,7 @@ impl Root {
             prefix: Vec::new(),
             continuations_shown: false,
             status: None,
+            lens: setup.lens,
             display: Display::Running,
             notice: setup.notice,
             size,

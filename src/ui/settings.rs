@@ -57,6 +57,7 @@ pub fn settle(config: &Config, flags: Flags, variable: impl Fn(&str) -> Option<S
         first,
         continuations: delay(config),
         columns: chosen(config),
+        lens: Default::default(),
         notice: notice(config, &problems),
     };
     Settled { setup, color_by, glyphs_by, problems }

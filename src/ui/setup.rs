@@ -6,6 +6,7 @@ use super::keys::Keymap;
 use super::screens::ScreenId;
 use super::screens::calls::columns::Chosen;
 use super::theme::Theme;
+use crate::session::view::Lens;
 
 /// Time that a prefix waits before the box says what may follow it.
 pub const CONTINUATIONS: Duration = Duration::from_millis(300);
@@ -23,6 +24,8 @@ pub struct Setup {
     pub continuations: Duration,
     /// Columns of the calls.
     pub columns: Chosen,
+    /// What every screen is seen through.
+    pub lens: Lens,
     /// Something to say at the start.
     pub notice: Option<String>,
 }
@@ -37,6 +40,7 @@ impl Setup {
             first,
             continuations: CONTINUATIONS,
             columns: Chosen::default(),
+            lens: Lens::default(),
             notice: None,
         }
     }

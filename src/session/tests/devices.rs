@@ -45,7 +45,12 @@ fn line(info: FileInfo, asks: bool, wanted: &str) -> (String, Phase) {
     let limit = Instant::now() + if wanted.is_empty() { Duration::from_millis(500) } else { Duration::from_secs(20) };
     loop {
         engine.step(Instant::now() + Duration::from_millis(4));
-        let request = ViewRequest { id: 1, view: View::Overview { rows: 24, columns: 80 }, search: None };
+        let request = ViewRequest {
+            id: 1,
+            view: View::Overview { rows: 24, columns: 80 },
+            search: None,
+            lens: Default::default(),
+        };
         let (answer, _) = engine.answer(&request, Instant::now() + Duration::from_secs(1));
         let Body::Overview(overview) = answer.body else { panic!() };
         let line = overview.devices.first().map(|(_, text)| text.clone()).unwrap_or_default();

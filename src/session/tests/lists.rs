@@ -54,8 +54,8 @@ fn behind(model: &mut Model, grouping: Grouping, row: RowId, count: usize) -> Ve
     assert!(matches.update(&model.trace, &model.tree, &view.rows, row, until));
     let open = matches.open().to_vec();
     let others = Others::default();
-    let mut filtered = Filtered { matches: &mut matches, tree: &model.tree };
-    let mut order = Order { trace: &model.trace, selection: &mut filtered, open: &open, others: &others };
+    let mut filtered = Filtered { matches: &mut matches, behind: &model.tree };
+    let mut order = Order { trace: &model.trace, selection: &mut filtered, open: &open, others: &others, sieve: None };
     let total = order.total();
     let mut keys = Vec::new();
     while (keys.len() as u64) < total {
@@ -76,7 +76,7 @@ proptest! {
         let keys = all_keys(&model);
         let open = open_calls(&model.trace, &model.tree);
         let others = Others::default();
-        let mut order = Order { trace: &model.trace, selection: &mut All, open: &open, others: &others };
+        let mut order = Order { trace: &model.trace, selection: &mut All, open: &open, others: &others, sieve: None };
         prop_assert_eq!(order.total(), keys.len() as u64);
         prop_assert_eq!(order.before(ns), keys.iter().filter(|key| key.0 < ns).count() as u64);
         let window: Vec<Key> = order.window(first, count).into_iter().map(|event| key_of(&model, event)).collect();
@@ -226,7 +226,7 @@ proptest! {
             }
             // What is looked for in pieces is the same as all at once.
             if at % looks == 0 {
-                prop_assert!(others.update(&model.trace, later()));
+                prop_assert!(others.update(&model.trace, None, later()));
             }
         }
         for (track, ns, push) in ranges {
@@ -238,7 +238,7 @@ proptest! {
                 model.trace.ranges.mark(track, &begun);
             }
         }
-        prop_assert!(others.update(&model.trace, later()));
+        prop_assert!(others.update(&model.trace, None, later()));
         let trace = &model.trace;
         for id in tracks(trace) {
             let calls = (0..trace.track(id).unwrap().len()).map(|row| any_key(trace, Event::Ended(id, row)));
@@ -248,7 +248,7 @@ proptest! {
             }
         }
         wanted.sort_unstable();
-        let mut order = Order { trace, selection: &mut All, open: &[], others: &others };
+        let mut order = Order { trace, selection: &mut All, open: &[], others: &others, sieve: None };
         prop_assert_eq!(order.total(), wanted.len() as u64);
         prop_assert_eq!(order.before(ns), wanted.iter().filter(|key| key.0 < ns).count() as u64);
         let window: Vec<AnyKey> = order.window(first, count).into_iter().map(|event| any_key(trace, event)).collect();

@@ -41,7 +41,7 @@ fn ask(session: &Session, answers: &Receiver<Answer>, view: &View, pleases: impl
     let mut id = 0;
     loop {
         id += 1;
-        session.ask(ViewRequest { id, view: view.clone(), search: None });
+        session.ask(ViewRequest { id, view: view.clone(), search: None, lens: Default::default() });
         while let Ok(answer) = answers.recv_timeout(Duration::from_millis(200)) {
             if answer.id == id {
                 if pleases(&answer) {
@@ -108,7 +108,12 @@ fn the_newest_question_is_answered() {
     });
     let session = Session::open(&[file], None, callback).unwrap();
     for id in 1..=1000 {
-        session.ask(ViewRequest { id, view: View::Overview { rows: 20, columns: 80 }, search: None });
+        session.ask(ViewRequest {
+            id,
+            view: View::Overview { rows: 20, columns: 80 },
+            search: None,
+            lens: Default::default(),
+        });
     }
     let mut seen = Vec::new();
     while seen.last() != Some(&1000) {

@@ -3,6 +3,7 @@
 mod devices;
 pub(crate) mod files;
 pub(crate) mod gpu;
+mod lens;
 mod lists;
 mod live;
 mod overview;

@@ -69,7 +69,12 @@ fn processes_whose_files_vanish_stay_and_are_named_and_those_that_come_are_taken
         let limit = Instant::now() + Duration::from_secs(20);
         loop {
             engine.step(Instant::now() + Duration::from_millis(4));
-            let request = ViewRequest { id: 1, view: View::Overview { rows: 24, columns: 80 }, search: None };
+            let request = ViewRequest {
+                id: 1,
+                view: View::Overview { rows: 24, columns: 80 },
+                search: None,
+                lens: Default::default(),
+            };
             let (answer, _) = engine.answer(&request, Instant::now() + Duration::from_secs(1));
             let Body::Overview(overview) = answer.body else { panic!() };
             if pleases(&overview) {

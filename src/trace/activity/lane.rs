@@ -298,8 +298,17 @@ impl Lane {
     /// Time during which any of its work ran, ns: what overlaps counts once.
     #[must_use]
     pub fn busy_ns(&self) -> u64 {
+        self.busy_ns_of(|_| true)
+    }
+
+    /// Likewise with those rows only that are wanted.
+    #[must_use]
+    pub fn busy_ns_of(&self, wanted: impl Fn(usize) -> bool) -> u64 {
         let (mut busy, mut until) = (0u64, 0);
-        for activity in self.in_order().iter().filter(|activity| activity.kind.is_work() && activity.timed) {
+        let order = self.in_order();
+        let rows = (0..self.len()).filter_map(|position| order.row(position)).filter(|&row| wanted(row));
+        let work = rows.filter_map(|row| self.get(row)).filter(|activity| activity.kind.is_work() && activity.timed);
+        for activity in work {
             let end = activity.end_ns();
             busy = busy.saturating_add(end.saturating_sub(activity.start_ns.max(until)));
             until = until.max(end);

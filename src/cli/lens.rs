@@ -1,0 +1,44 @@
+//! `--filter` and `--range`: what recordings are seen through.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use super::arguments::Seen;
+use crate::filter::{self, Spelling};
+use crate::lens::{Lens, Plan, parse_range};
+use crate::session::Loaded;
+
+/// How long the names of call sites are looked up for a filter that asks for them.
+const NAMING: Duration = Duration::from_secs(30);
+
+/// The lens, and its filter in one line.
+///
+/// # Errors
+/// If the filter or the range is none.
+pub(super) fn lens(seen: &Seen) -> anyhow::Result<(Lens, String)> {
+    let mut lens = Lens::default();
+    let mut text = String::new();
+    if let Some(given) = &seen.filter {
+        let filter = filter::named_or_read(given)?;
+        filter.write(Spelling::Expression).trim().clone_into(&mut text);
+        if !filter.condition.is_everything() {
+            lens.condition = Some(Arc::new(filter.condition));
+        }
+    }
+    if let Some(range) = &seen.range {
+        lens.range = Some(parse_range(range).map_err(|error| anyhow::anyhow!("--range: {error}"))?);
+    }
+    Plan::new(&lens)?;
+    Ok((lens, text))
+}
+
+/// Looks at recordings through it.
+///
+/// # Errors
+/// If it is none.
+pub(super) fn look_through(loaded: &mut Loaded, (lens, text): &(Lens, String)) -> anyhow::Result<()> {
+    if !lens.is_clear() {
+        loaded.look_through(lens, text, NAMING)?;
+    }
+    Ok(())
+}

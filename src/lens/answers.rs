@@ -1,0 +1,260 @@
+//! Which of a trace's things a pattern fits, each of them looked at once.
+
+use rustc_hash::FxHashMap;
+
+use super::matcher::Matcher;
+use super::spans::Spans;
+use super::words::{self, Words};
+use crate::filter::TextField;
+use crate::symbols::Symbols;
+use crate::trace::activity::LaneId;
+use crate::trace::{Activity, ApiId, Layer, NameId, ProcessId, SiteId, StreamId, Trace, TrackId, results};
+
+/// A pattern on a field, with its answers.
+#[derive(Debug)]
+pub(super) struct Answers {
+    pub field: TextField,
+    matcher: Matcher,
+    /// By function, with the name that was looked at.
+    apis: Vec<(NameId, bool)>,
+    /// By thread, likewise.
+    tracks: Vec<(NameId, bool)>,
+    processes: Vec<bool>,
+    streams: Vec<bool>,
+    sites: Vec<bool>,
+    /// Version of the symbols for which `sites` holds.
+    symbols: u64,
+    /// By path of ranges: whether it or one around it fits, and its own name.
+    spans: Vec<(NameId, bool)>,
+    names: FxHashMap<NameId, bool>,
+    devices: FxHashMap<(ProcessId, u8), (NameId, bool)>,
+    results: FxHashMap<(bool, u32), bool>,
+    kinds: FxHashMap<(u8, u8), bool>,
+    lanes: FxHashMap<LaneId, bool>,
+}
+
+impl Answers {
+    pub(super) fn new(field: TextField, matcher: Matcher) -> Self {
+        Self {
+            field,
+            matcher,
+            apis: Vec::new(),
+            tracks: Vec::new(),
+            processes: Vec::new(),
+            streams: Vec::new(),
+            sites: Vec::new(),
+            symbols: 0,
+            spans: Vec::new(),
+            names: FxHashMap::default(),
+            devices: FxHashMap::default(),
+            results: FxHashMap::default(),
+            kinds: FxHashMap::default(),
+            lanes: FxHashMap::default(),
+        }
+    }
+
+    fn fits(matcher: &Matcher, words: &Words) -> bool {
+        match matcher.number() {
+            Some(number) if !words.numbers.is_empty() => words.numbers.contains(&number),
+            _ => words.texts.iter().any(|text| matcher.fits(text)),
+        }
+    }
+
+    /// Takes what has come since the last time. True if an answer that was given no longer holds.
+    pub(super) fn update(&mut self, trace: &Trace, spans: &dyn Spans, symbols: &mut Symbols) -> bool {
+        let matcher = &self.matcher;
+        match self.field {
+            TextField::Api | TextField::Layer | TextField::Kind => {
+                let field = self.field;
+                renew(&mut self.apis, trace.apis.iter().map(|api| api.name), |at| {
+                    let Some(api) = trace.apis.get(at) else { return false };
+                    match field {
+                        TextField::Api => matcher.fits(trace.names.get(api.name)),
+                        TextField::Layer => matcher.fits(layer(api.layer)),
+                        _ => Self::fits(matcher, &words::call_kinds(trace, api)),
+                    }
+                })
+            }
+            TextField::Thread => renew(&mut self.tracks, trace.tracks.iter().map(|track| track.name), |at| {
+                trace.tracks.get(at).is_some_and(|track| Self::fits(matcher, &words::thread(trace, track)))
+            }),
+            TextField::Process | TextField::Rank | TextField::Host => {
+                for process in trace.processes.iter().skip(self.processes.len()) {
+                    let words = match self.field {
+                        TextField::Process => words::process(trace, process),
+                        TextField::Rank => words::rank(process),
+                        _ => words::host(trace, process),
+                    };
+                    self.processes.push(Self::fits(matcher, &words));
+                }
+                false
+            }
+            TextField::Stream => {
+                let known = trace.streams.all().iter().skip(self.streams.len());
+                self.streams.extend(known.map(|stream| Self::fits(matcher, &words::stream(stream))));
+                false
+            }
+            TextField::Site => self.update_sites(trace, symbols),
+            TextField::Range => self.update_spans(trace, spans),
+            TextField::Device => {
+                let mut changed = false;
+                for (&(process, ordinal), known) in &mut self.devices {
+                    let name = device_name(trace, process, ordinal);
+                    if name != known.0 {
+                        let fits = Self::fits(matcher, &words::device(trace.names.get(name), ordinal));
+                        changed |= known.1 != fits;
+                        *known = (name, fits);
+                    }
+                }
+                changed
+            }
+            TextField::Kernel | TextField::Allocation | TextField::Cause | TextField::Result => false,
+        }
+    }
+
+    fn update_sites(&mut self, trace: &Trace, symbols: &mut Symbols) -> bool {
+        let renewed = self.symbols != symbols.version();
+        self.symbols = symbols.version();
+        let from = if renewed { 0 } else { self.sites.len() };
+        let mut changed = false;
+        for at in from..trace.sites.len() {
+            let Ok(id) = u32::try_from(at).map(SiteId) else { break };
+            let fits = Self::fits(&self.matcher, &words::site(trace, symbols, id));
+            match self.sites.get_mut(at) {
+                Some(known) => changed |= std::mem::replace(known, fits) != fits,
+                None => self.sites.push(fits),
+            }
+        }
+        changed
+    }
+
+    fn update_spans(&mut self, trace: &Trace, spans: &dyn Spans) -> bool {
+        let mut changed = false;
+        for at in 0..spans.len() {
+            let node = u32::try_from(at).unwrap_or(u32::MAX);
+            let Some((parent, name)) = spans.path(trace, node) else { break };
+            let known = self.spans.get(at).copied();
+            if known.is_some_and(|known| known.0 == name) && !changed {
+                continue;
+            }
+            let above = at > 0 && self.spans.get(parent as usize).is_some_and(|parent| parent.1);
+            let fits = at > 0 && (above || Self::fits(&self.matcher, &words::range(trace, name)));
+            match self.spans.get_mut(at) {
+                Some(place) => {
+                    changed |= place.1 != fits;
+                    *place = (name, fits);
+                }
+                None => self.spans.push((name, fits)),
+            }
+        }
+        changed
+    }
+
+    #[inline]
+    pub(super) fn api(&self, id: ApiId) -> bool {
+        self.apis.get(id.index()).is_some_and(|answer| answer.1)
+    }
+
+    /// Of the thread's own field, or of that of its process.
+    pub(super) fn track(&self, trace: &Trace, id: TrackId) -> bool {
+        match self.field {
+            TextField::Thread => self.tracks.get(id.index()).is_some_and(|answer| answer.1),
+            _ => trace.track(id).is_some_and(|track| self.process(track.process)),
+        }
+    }
+
+    pub(super) fn process(&self, id: ProcessId) -> bool {
+        self.processes.get(id.index()).copied().unwrap_or(false)
+    }
+
+    #[inline]
+    pub(super) fn stream(&self, id: StreamId) -> bool {
+        self.streams.get(id.index()).copied().unwrap_or(false)
+    }
+
+    #[inline]
+    pub(super) fn site(&self, id: SiteId) -> bool {
+        self.sites.get(id.index()).copied().unwrap_or(false)
+    }
+
+    #[inline]
+    pub(super) fn span(&self, node: u32) -> bool {
+        self.spans.get(node as usize).is_some_and(|answer| answer.1)
+    }
+
+    pub(super) fn device(&mut self, trace: &Trace, process: ProcessId, ordinal: u8) -> bool {
+        let matcher = &self.matcher;
+        let fresh = || {
+            let name = device_name(trace, process, ordinal);
+            (name, Self::fits(matcher, &words::device(trace.names.get(name), ordinal)))
+        };
+        self.devices.entry((process, ordinal)).or_insert_with(fresh).1
+    }
+
+    pub(super) fn kernel(&mut self, trace: &Trace, name: NameId) -> bool {
+        let matcher = &self.matcher;
+        *self.names.entry(name).or_insert_with(|| Self::fits(matcher, &words::kernel(trace.names.get(name))))
+    }
+
+    /// A mark's own name.
+    pub(super) fn mark(&mut self, trace: &Trace, name: NameId) -> bool {
+        let matcher = &self.matcher;
+        *self.names.entry(name).or_insert_with(|| Self::fits(matcher, &words::range(trace, name)))
+    }
+
+    pub(super) fn result(&mut self, layer: Layer, status: u32) -> bool {
+        let matcher = &self.matcher;
+        let fresh = || match matcher.number() {
+            Some(number) => number == u64::from(status),
+            None => results::name(layer, status).is_some_and(|name| matcher.fits(name)),
+        };
+        *self.results.entry((layer == Layer::Driver, status)).or_insert_with(fresh)
+    }
+
+    /// Kind of a record.
+    pub(super) fn kind(&mut self, activity: &Activity) -> bool {
+        let matcher = &self.matcher;
+        let fresh = || Self::fits(matcher, &words::record_kinds(activity));
+        *self.kinds.entry((activity.kind as u8, activity.detail)).or_insert_with(fresh)
+    }
+
+    /// A stream of which only the driver's ids are known.
+    pub(super) fn lane(&mut self, id: LaneId, ids: (u32, u32)) -> bool {
+        let matcher = &self.matcher;
+        *self.lanes.entry(id).or_insert_with(|| Self::fits(matcher, &words::ids(ids)))
+    }
+
+    /// A word that has no number.
+    pub(super) fn word(&self, word: &str) -> bool {
+        self.matcher.fits(word)
+    }
+}
+
+fn device_name(trace: &Trace, process: ProcessId, ordinal: u8) -> NameId {
+    let known = trace.activities.of(process).and_then(|of| of.devices.get(&u16::from(ordinal)));
+    known.map_or(NameId::NONE, |device| device.name)
+}
+
+pub(super) const fn layer(layer: Layer) -> &'static str {
+    match layer {
+        Layer::Runtime => "runtime",
+        Layer::Driver => "driver",
+    }
+}
+
+/// Answers for what has come, and anew where a name has changed; whether any answer has.
+fn renew(known: &mut Vec<(NameId, bool)>, names: impl Iterator<Item = NameId>, fits: impl Fn(usize) -> bool) -> bool {
+    let mut changed = false;
+    for (at, name) in names.enumerate() {
+        match known.get_mut(at) {
+            Some(answer) if answer.0 == name => {}
+            Some(answer) => {
+                let now = fits(at);
+                changed |= answer.1 != now;
+                *answer = (name, now);
+            }
+            None => known.push((name, fits(at))),
+        }
+    }
+    changed
+}

@@ -1,0 +1,259 @@
+//! A condition made ready for a trace.
+
+use std::sync::Arc;
+
+use super::Lens;
+use super::answers::Answers;
+use super::matcher::Matcher;
+use super::spans::Spans;
+use crate::filter::{Comparison, Condition, NumberField, TextField};
+use crate::symbols::Symbols;
+use crate::trace::{Bytes, Trace, TrackId};
+
+/// Deepest nesting of a condition.
+const DEEPEST: usize = 200;
+
+/// Why a condition cannot be used.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum PlanError {
+    /// A pattern is wrong.
+    #[error("the pattern {0:?} cannot be used: {1}")]
+    Pattern(String, String),
+    /// It is nested too deeply.
+    #[error("the filter is nested more than {DEEPEST} deep")]
+    Deep,
+}
+
+/// What is asked of an event, its patterns by number.
+#[derive(Clone, Debug)]
+pub(super) enum Test {
+    All(Vec<Test>),
+    Any(Vec<Test>),
+    Not(Box<Test>),
+    Text(usize),
+    Number(NumberField, Comparison, u64),
+    Address(u64, u64),
+    Failed,
+    Inside(Box<Test>),
+    /// With the number of the marks that the work of the GPU has left.
+    Around(usize, Arc<Test>),
+}
+
+impl Default for Test {
+    fn default() -> Self {
+        Self::All(Vec::new())
+    }
+}
+
+/// What a test may look at beside the event.
+#[derive(Clone, Copy)]
+pub struct Surroundings<'a> {
+    /// The trace.
+    pub trace: &'a Trace,
+    /// Where the raw records of each file lie.
+    pub files: &'a [Option<Arc<dyn Bytes>>],
+    /// Its ranges.
+    pub spans: &'a dyn Spans,
+}
+
+/// What a condition looks at.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Needs {
+    /// The call that submitted work of the GPU.
+    pub tie: bool,
+    /// Ranges.
+    pub spans: bool,
+    /// Raw records of calls.
+    pub raw: bool,
+    /// When the trace began.
+    pub start: bool,
+    /// Streams.
+    pub streams: bool,
+}
+
+/// A lens made ready for a trace.
+#[derive(Debug)]
+pub struct Plan {
+    pub(super) test: Test,
+    pub(super) leaves: Vec<Answers>,
+    /// On the trace's axis, ns.
+    pub(super) range: Option<(u64, u64)>,
+    lens_range: Option<(u64, u64)>,
+    pub(super) start_ns: u64,
+    pub(super) needs: Needs,
+    /// What calls must be around of, inner ones first.
+    pub(super) stages: Vec<Arc<Test>>,
+    /// Of each stage and thread the rows of calls that submitted work that fits.
+    pub(super) submitted: Vec<Vec<Vec<u64>>>,
+    unanswered: Vec<TextField>,
+}
+
+impl Plan {
+    /// Makes a lens ready.
+    ///
+    /// # Errors
+    /// If a pattern is wrong, or it is nested without end.
+    pub fn new(lens: &Lens) -> Result<Self, PlanError> {
+        let mut plan = Self {
+            test: Test::default(),
+            leaves: Vec::new(),
+            range: None,
+            lens_range: lens.range,
+            start_ns: 0,
+            needs: Needs { start: lens.range.is_some(), ..Needs::default() },
+            stages: Vec::new(),
+            submitted: Vec::new(),
+            unanswered: Vec::new(),
+        };
+        if let Some(condition) = &lens.condition {
+            plan.test = plan.compile(condition, 0)?;
+        }
+        plan.submitted = vec![Vec::new(); plan.stages.len()];
+        Ok(plan)
+    }
+
+    fn compile(&mut self, condition: &Condition, depth: usize) -> Result<Test, PlanError> {
+        if depth > DEEPEST {
+            return Err(PlanError::Deep);
+        }
+        let mut several = |list: &[Condition]| -> Result<Vec<Test>, PlanError> {
+            list.iter().map(|one| self.compile(one, depth + 1)).collect()
+        };
+        Ok(match condition {
+            Condition::All(all) => Test::All(several(all)?),
+            Condition::Any(any) => Test::Any(several(any)?),
+            Condition::Not(one) => Test::Not(Box::new(self.compile(one, depth + 1)?)),
+            Condition::Text(field, pattern) => {
+                let text = match pattern {
+                    crate::filter::Pattern::Glob(text) | crate::filter::Pattern::Regex(text) => text,
+                };
+                let matcher = Matcher::new(pattern).map_err(|why| PlanError::Pattern(text.clone(), why.to_string()))?;
+                self.needs.tie |=
+                    matches!(field, TextField::Api | TextField::Thread | TextField::Range | TextField::Site);
+                self.needs.spans |= *field == TextField::Range;
+                self.needs.raw |= *field == TextField::Result;
+                self.needs.streams |= *field == TextField::Stream;
+                if *field == TextField::Allocation {
+                    self.unanswered.push(*field);
+                }
+                self.leaves.push(Answers::new(*field, matcher));
+                Test::Text(self.leaves.len() - 1)
+            }
+            &Condition::Number(field, comparison, number) => {
+                self.needs.raw |= field == NumberField::Size;
+                self.needs.start |= field == NumberField::Time;
+                Test::Number(field, comparison, number)
+            }
+            &Condition::Address(from, to) => {
+                self.needs.raw = true;
+                Test::Address(from, to)
+            }
+            Condition::Failed => Test::Failed,
+            Condition::ChildrenOf(one) => {
+                self.needs.tie = true;
+                Test::Inside(Box::new(self.compile(one, depth + 1)?))
+            }
+            Condition::CallersOf(one) => {
+                let one = Arc::new(self.compile(one, depth + 1)?);
+                self.stages.push(one.clone());
+                Test::Around(self.stages.len() - 1, one)
+            }
+        })
+    }
+
+    /// Takes what the trace has got since the last time. True if an answer that was given no longer holds: what was
+    /// selected must be looked for anew.
+    pub fn update(&mut self, trace: &Trace, spans: &dyn Spans, symbols: &mut Symbols) -> bool {
+        let mut changed = false;
+        if self.needs.start {
+            let start = trace.start_ns();
+            changed |= start != self.start_ns;
+            self.start_ns = start;
+            self.range = self.lens_range.map(|(from, to)| (start.saturating_add(from), start.saturating_add(to)));
+        }
+        for leaf in &mut self.leaves {
+            changed |= leaf.update(trace, spans, symbols);
+        }
+        changed
+    }
+
+    /// Whether it looks at ranges.
+    #[must_use]
+    pub const fn needs_spans(&self) -> bool {
+        self.needs.spans
+    }
+
+    /// Whether it looks at streams.
+    #[must_use]
+    pub const fn needs_streams(&self) -> bool {
+        self.needs.streams
+    }
+
+    /// Whether it looks at call sites, whose names may have to be looked up first.
+    #[must_use]
+    pub fn needs_sites(&self) -> bool {
+        self.leaves.iter().any(|leaf| leaf.field == TextField::Site)
+    }
+
+    /// Whether it looks at the call that submitted work of the GPU.
+    #[must_use]
+    pub const fn needs_ties(&self) -> bool {
+        self.needs.tie
+    }
+
+    /// How many conditions there are on what calls are around of, inner ones first.
+    #[must_use]
+    pub const fn stages(&self) -> usize {
+        self.stages.len()
+    }
+
+    /// Fields that are asked for and that nothing is known of yet.
+    #[must_use]
+    pub fn unanswered(&self) -> &[TextField] {
+        &self.unanswered
+    }
+
+    /// Notes that a call has submitted work that fits a stage.
+    pub fn note_submitted(&mut self, stage: usize, track: TrackId, row: usize) {
+        let Some(tracks) = self.submitted.get_mut(stage) else { return };
+        if tracks.len() <= track.index() {
+            tracks.resize_with(track.index() + 1, Vec::new);
+        }
+        let Some(words) = tracks.get_mut(track.index()) else { return };
+        if words.len() <= row / 64 {
+            words.resize(row / 64 + 1, 0);
+        }
+        if let Some(word) = words.get_mut(row / 64) {
+            *word |= 1 << (row % 64);
+        }
+    }
+
+    /// Forgets all of that.
+    pub fn forget_submitted(&mut self) {
+        self.submitted.iter_mut().for_each(Vec::clear);
+    }
+
+    pub(super) fn has_submitted(&self, stage: usize, track: TrackId, row: usize) -> bool {
+        let words = self.submitted.get(stage).and_then(|tracks| tracks.get(track.index()));
+        words.and_then(|words| words.get(row / 64)).is_some_and(|word| word >> (row % 64) & 1 == 1)
+    }
+
+    /// Whether a span of time overlaps the range, and whether it reaches beyond it.
+    #[inline]
+    pub(super) fn overlap(&self, start_ns: u64, end_ns: u64) -> (bool, bool) {
+        match self.range {
+            None => (true, false),
+            Some((from, to)) => (start_ns <= to && end_ns >= from, start_ns < from || end_ns > to),
+        }
+    }
+}
+
+pub(super) fn compare(value: u64, comparison: Comparison, number: u64) -> bool {
+    match comparison {
+        Comparison::Less => value < number,
+        Comparison::AtMost => value <= number,
+        Comparison::Equal => value == number,
+        Comparison::AtLeast => value >= number,
+        Comparison::More => value > number,
+    }
+}
