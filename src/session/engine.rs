@@ -166,6 +166,7 @@ impl Engine {
             }
             View::Output(request) => Body::Output(self.output(*request)),
         };
+        complete &= self.model.is_sifted();
         let search = self.search(request, until);
         complete &= search.as_ref().is_none_or(|search| search.share.is_none());
         (Answer { id: request.id, epoch: self.epoch(), status: self.status(), body, search }, complete)

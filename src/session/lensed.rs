@@ -73,10 +73,15 @@ impl Model {
             return true;
         }
         self.lensed.at = now;
-        let streams: Vec<WorkStream> =
-            self.gpu.work.places(&self.trace).into_iter().map(|place| place.stream).collect();
+        let places = if sifting.needs_streams() { self.gpu.work.places(&self.trace) } else { Vec::new() };
+        let streams: Vec<WorkStream> = places.into_iter().map(|place| place.stream).collect();
         let ground = Ground { trace: &self.trace, files: &self.files, tree: &self.tree, streams: &streams };
         sifting.advance(ground, &mut self.symbols, until)
+    }
+
+    /// Whether everything has been looked at that was asked for.
+    pub(super) fn is_sifted(&self) -> bool {
+        self.lensed.sifting.as_ref().is_none_or(Sifting::is_complete)
     }
 
     /// How the lens stands; `None` without one.

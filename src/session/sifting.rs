@@ -76,8 +76,9 @@ pub(super) struct Sifting {
     complete: bool,
     /// Some of it no longer holds.
     stale: bool,
-    /// When it was begun anew, and how long it has been worked at since.
-    begun: Option<Instant>,
+    /// When all is looked at anew.
+    again: Option<Instant>,
+    /// How long it has been worked at until it no longer held.
     spent: Duration,
 }
 
@@ -106,9 +107,14 @@ impl Sifting {
             restarts: 0,
             complete: false,
             stale: false,
-            begun: None,
+            again: None,
             spent: Duration::ZERO,
         })
+    }
+
+    /// Whether it must know of each lane its stream.
+    pub(super) fn needs_streams(&self) -> bool {
+        self.plan.needs_streams()
     }
 
     /// Whether everything that has been read has been looked at.
@@ -175,7 +181,7 @@ impl Sifting {
         self.stale = false;
         self.decided += 1;
         self.restarts += 1;
-        self.begun = None;
+        self.again = None;
         self.spent = Duration::ZERO;
     }
 
@@ -190,7 +196,8 @@ impl Sifting {
         if self.plan.needs_sites() {
             symbols.ask_all(trace);
         }
-        if let Ok(mut spans) = self.spans.write() {
+        let wants_spans = self.plan.needs_spans() || self.ranged.is_some();
+        if let Some(mut spans) = wants_spans.then(|| self.spans.write()).and_then(Result::ok) {
             spans.update(trace);
         }
         let spans = self.spans.clone();
@@ -202,13 +209,12 @@ impl Sifting {
             self.streams = ground.streams.to_vec();
         }
         self.stale |= changed && self.is_begun();
-        let since = self.begun.map_or(Duration::MAX, |begun| begun.elapsed());
-        // What changes again and again while a trace is read must not keep it from being looked at.
-        if self.stale && since >= self.spent.saturating_mul(2) {
+        let now = Instant::now();
+        // What changes again and again while a trace is read must not keep it from being looked at: as long again as
+        // was worked at what no longer holds passes before it is thrown away.
+        if self.stale && now >= *self.again.get_or_insert(now + self.spent) {
             self.restart();
         }
-        let now = Instant::now();
-        self.begun.get_or_insert(now);
         let around = Surroundings { trace, files: ground.files, spans: &*spans };
         let mut complete = self.mark_stages(&around, until);
         complete = complete && self.look_at_calls(&around, until);
@@ -216,7 +222,9 @@ impl Sifting {
         complete = complete && self.look_at_ranges(&around, until);
         self.look_at_unfinished(&around, ground.tree);
         complete = complete && self.catch_up_ranged(trace, until);
-        self.spent += now.elapsed();
+        if !self.stale {
+            self.spent += now.elapsed();
+        }
         self.complete = complete && !self.stale;
         self.complete
     }
