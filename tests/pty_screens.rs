@@ -2,31 +2,15 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "the helpers of tests are tests too")]
 
 mod common;
+#[path = "common/demo.rs"]
+mod demo;
 #[path = "common/pty.rs"]
 mod pty;
 
-use std::path::Path;
-use std::process::Command;
-use std::sync::OnceLock;
 use std::time::Duration;
 
-use common::UMTUI;
+use demo::recording;
 use pty::{Exit, Launch, Terminal};
-
-/// A finished recording of the demo, made once.
-fn recording() -> &'static Path {
-    static FOLDER: OnceLock<tempfile::TempDir> = OnceLock::new();
-    let folder = FOLDER.get_or_init(|| {
-        let folder = tempfile::tempdir().unwrap();
-        let run = folder.path().join("run");
-        let mut demo = Command::new(UMTUI);
-        demo.args(["demo", "training", "--report", "-o"]).arg(run).args(["--", "--rounds", "3"]);
-        let demo = demo.output().unwrap();
-        assert!(demo.status.success(), "{}", String::from_utf8_lossy(&demo.stderr));
-        folder
-    });
-    Box::leak(folder.path().join("run").into_boxed_path())
-}
 
 fn open(screen: &str) -> Launch {
     Launch::umtui(["open".as_ref(), recording().as_os_str(), "--screen".as_ref(), screen.as_ref()])

@@ -172,6 +172,9 @@ pub struct Screen {
     /// Colours
     #[arg(long, value_name = "WHEN", value_enum, default_value = "auto")]
     pub color: Color,
+    /// Let the wheel scroll
+    #[arg(long)]
+    pub mouse: bool,
     /// Config file instead of the usual one; see `umtui config`
     #[arg(long, value_name = "FILE")]
     pub config: Option<PathBuf>,

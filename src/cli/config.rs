@@ -33,7 +33,7 @@ pub fn run(arguments: &ConfigArguments) -> anyhow::Result<u8> {
 pub(super) fn setup(screen: &Screen) -> anyhow::Result<Setup> {
     let first =
         screen.screen.as_ref().map(|name| name.parse().map_err(|error| anyhow::anyhow!("--screen {name}: {error}")));
-    let flags = Flags { color: choice(screen.color), first: first.transpose()? };
+    let flags = Flags { color: choice(screen.color), first: first.transpose()?, mouse: screen.mouse };
     Ok(settle(&load(screen.config.as_deref()), flags).setup)
 }
 

@@ -70,6 +70,15 @@ pub static SETTINGS: &[Setting] = &[
         ],
     },
     Setting {
+        name: "input.mouse",
+        kind: Kind::Flag,
+        default: "false",
+        doc: &[
+            "Whether the wheel scrolls. The terminal's own way to select text needs Shift then, in most terminals;",
+            "in tmux it may be gone. --mouse turns it on for once.",
+        ],
+    },
+    Setting {
         name: "input.prefix-delay",
         kind: Kind::Time,
         default: "\"300ms\"",

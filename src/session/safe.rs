@@ -58,7 +58,10 @@ pub const fn prints(character: char) -> bool {
         | '\u{2028}'..='\u{202e}'                    // line and paragraph ends, embeddings and overrides
         | '\u{2060}'..='\u{206f}'                    // isolates and other invisible ones
         | '\u{feff}' | '\u{fff9}'..='\u{fffb}'       // byte order mark, annotations
-        | '\u{e0000}'..='\u{e007f}'                  // tags
+        | '\u{e0000}'..='\u{e01ef}'                  // tags, selectors
+        | '\u{fe00}'..='\u{fe0f}'                    // selectors, letters of flags, tones of skin: how many cells these
+        | '\u{1f1e6}'..='\u{1f1ff}'                  // make of what is beside them, no two terminals agree on, and what
+        | '\u{1f3fb}'..='\u{1f3ff}'                  // one of them draws over would stay on its screen
         | '\u{e000}'..='\u{f8ff}' | '\u{f0000}'..='\u{10ffff}' // private use: anything may be drawn
     )
 }
@@ -83,6 +86,7 @@ mod tests {
             ("\x07\x7f\0", "\\x07\\x7f\\x00"),
             ("\u{202e}txt.exe", "\\u{202e}txt.exe"),
             ("a\u{2066}b\u{200b}", "a\\u{2066}b\\u{200b}"),
+            ("\u{2764}\u{fe0f}\u{1f1ea}", "\u{2764}\\u{fe0f}\\u{1f1ea}"),
         ] {
             assert_eq!(safe(text), shown);
         }

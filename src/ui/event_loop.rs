@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use anyhow::Context as _;
-use crossterm::event::{Event, KeyEvent};
+use crossterm::event::{Event, KeyEvent, MouseEventKind};
 use ratatui::Terminal;
 use ratatui::backend::Backend;
 use ratatui::layout::Size;
@@ -13,7 +13,7 @@ use ratatui::layout::Size;
 use super::asks::Asks;
 use super::effect::Outcome;
 use super::frame;
-use super::keys::Key;
+use super::keys::{Action, Key};
 use super::root::{Order, Root};
 use super::setup::Setup;
 use crate::session::handle::{Child, Handle};
@@ -215,7 +215,12 @@ where
                 let order = self.root.paste(text);
                 return self.obey(order);
             }
-            Event::Mouse(_) | Event::FocusGained | Event::FocusLost => {}
+            Event::Mouse(mouse) => match mouse.kind {
+                MouseEventKind::ScrollDown => self.dirty |= self.root.wheel(Action::Down),
+                MouseEventKind::ScrollUp => self.dirty |= self.root.wheel(Action::Up),
+                _ => {}
+            },
+            Event::FocusGained | Event::FocusLost => {}
         }
         Ok(None)
     }

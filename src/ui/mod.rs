@@ -63,7 +63,7 @@ pub fn run(handle: Box<dyn Handle>, answers: Receiver<Answer>, setup: Setup) -> 
     let (sender, messages) = channel();
     forward(answers, sender.clone())?;
 
-    let guard = Guard::take(screen.try_clone().context("cannot use the terminal")?)?;
+    let guard = Guard::take(screen.try_clone().context("cannot use the terminal")?, setup.mouse)?;
     let (watched, lost) = (keyboard.try_clone(), keyboard.try_clone());
     let (watched, lost) = (watched.context("cannot use the terminal")?, lost.context("cannot use the terminal")?);
     let _watchdog = Watchdog::start(watched, sender.clone(), &handle)?;

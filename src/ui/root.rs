@@ -9,7 +9,7 @@ use std::sync::Arc;
 use ratatui::layout::{Rect, Size};
 
 use super::effect::{Ask, Effect, Outcome, Popup, Said};
-use super::keys::{Action, Context, Key, Keymap, Match};
+use super::keys::{Action, Context, Key, Keymap, Match, keymap};
 use super::layers::{self, Layer, News};
 use super::screens::{Screen, ScreenId, Screens, calls};
 use super::search::{Move, Search};
@@ -80,6 +80,9 @@ pub struct Root {
     interrupted: bool,
 }
 
+/// Steps that a notch of the wheel makes, as in most programs.
+const NOTCH: usize = 3;
+
 /// Smallest screen on which anything is drawn.
 pub const SMALLEST: Size = Size::new(30, 8);
 
@@ -142,6 +145,19 @@ impl Root {
                 self.act(action, child)
             }
         }
+    }
+
+    /// Takes a notch of the wheel, which is a few steps in this direction. Says whether that means anything here.
+    pub fn wheel(&mut self, step: Action) -> bool {
+        let context = self.context();
+        let means = keymap::entries(context).any(|entry| entry.action == step);
+        if means {
+            self.end_prefix();
+            for _ in 0..NOTCH {
+                self.act(step, None);
+            }
+        }
+        means
     }
 
     fn end_prefix(&mut self) {
@@ -325,7 +341,8 @@ impl Root {
             return Order::None;
         }
         let Some(Child::Running { pid }) = child else { return Order::Leave(Outcome::Quit) };
-        self.layers.push(Box::new(layers::quit::Quit::new(pid)));
+        let rows = self.keymap.rows(Context::QuitDialog).collect();
+        self.layers.push(Box::new(layers::quit::Quit::new(pid, rows)));
         Order::None
     }
 

@@ -16,6 +16,8 @@ pub struct Flags {
     pub color: ColorChoice,
     /// The screen to start on.
     pub first: Option<ScreenId>,
+    /// The wheel is to scroll, whatever the file says.
+    pub mouse: bool,
 }
 
 /// What holds, and where it comes from.
@@ -56,6 +58,7 @@ pub fn settle(config: &Config, flags: Flags, variable: impl Fn(&str) -> Option<S
         keymap,
         first,
         continuations: delay(config),
+        mouse: flags.mouse || config.value("input.mouse") == Some(Value::Flag(true)),
         columns: chosen(config),
         lens: Default::default(),
         notice: notice(config, &problems),
@@ -166,10 +169,10 @@ mod tests {
     #[test]
     fn the_command_line_overrules_the_file() {
         let config = read("[look]\ncolor = \"16\"\n[start]\nscreen = \"calls\"\n");
-        let flags = Flags { color: ColorChoice::Fixed(Depth::None), first: Some(ScreenId::Output) };
+        let flags = Flags { color: ColorChoice::Fixed(Depth::None), first: Some(ScreenId::Output), mouse: true };
         let settled = settle(&config, flags, |_| None);
         assert_eq!((settled.setup.theme.depth, settled.color_by), (Depth::None, "--color"));
-        assert_eq!(settled.setup.first, ScreenId::Output);
+        assert_eq!((settled.setup.first, settled.setup.mouse), (ScreenId::Output, true));
     }
 
     #[test]

@@ -22,6 +22,8 @@ pub struct Setup {
     pub first: ScreenId,
     /// Time that a prefix waits before the box says what may follow it.
     pub continuations: Duration,
+    /// Whether the wheel scrolls.
+    pub mouse: bool,
     /// Columns of the calls.
     pub columns: Chosen,
     /// What every screen is seen through.
@@ -39,6 +41,7 @@ impl Setup {
             keymap: Keymap::default(),
             first,
             continuations: CONTINUATIONS,
+            mouse: false,
             columns: Chosen::default(),
             lens: Lens::default(),
             notice: None,

@@ -271,6 +271,41 @@ impl Terminal {
         }
     }
 
+    /// Looks at the terminal as over a slow line, until the screen pleases; says how long that took.
+    pub fn read_slowly(&mut self, bytes_a_second: usize, mut pleases: impl FnMut(&str) -> bool) -> Duration {
+        /// Pieces a second.
+        const PIECES: usize = 100;
+        self.stop_reading();
+        let mut screen = self.far.as_ref().unwrap().1.try_clone().unwrap();
+        let begun = Instant::now();
+        let mut buffer = vec![0; (bytes_a_second / PIECES).max(1)];
+        loop {
+            let next = begun.elapsed() + Duration::from_secs(1) / PIECES as u32;
+            let mut polled = libc::pollfd { fd: screen.as_raw_fd(), events: libc::POLLIN, revents: 0 };
+            // SAFETY: one entry that lives, mutably borrowed, until poll returns.
+            if unsafe { libc::poll(&raw mut polled, 1, 10) } > 0 {
+                let length = screen.read(&mut buffer).unwrap_or(0);
+                let mut state = self.lock();
+                state.parser.process(&buffer[..length]);
+                state.bytes.extend_from_slice(&buffer[..length]);
+            }
+            let text = self.lock().text();
+            if pleases(&text) {
+                return begun.elapsed();
+            }
+            assert!(begun.elapsed() < DEADLINE, "did not come:\n{text}");
+            std::thread::sleep(next.saturating_sub(begun.elapsed()));
+        }
+    }
+
+    /// Somebody looks at the terminal again.
+    pub fn read_again(&mut self) {
+        let screen = self.far.as_ref().unwrap().1.try_clone().unwrap();
+        let (shown, stop) = (Arc::clone(&self.shown), Arc::clone(&self.stop));
+        self.stop.store(false, Ordering::SeqCst);
+        self.reader = Some(std::thread::spawn(move || read(screen, &shown, &stop)));
+    }
+
     /// The terminal goes away.
     pub fn hang_up(&mut self) {
         self.stop_reading();

@@ -28,6 +28,8 @@ pub struct Said {
     pub turned: bool,
     /// Lines for devices instead of the usual one.
     pub devices: Vec<(String, String)>,
+    /// Names instead of the usual ones.
+    pub names: Vec<String>,
 }
 
 /// The session.
@@ -51,7 +53,9 @@ impl Handle for Fake {
             View::Events(request) => Body::Events(events(&request)),
             View::Output(request) => Body::Output(output(&request)),
         };
-        let answer = Answer { id: request.id, epoch: 1, status: said.status.clone(), body, search };
+        let mut status = said.status.clone();
+        let body = if said.names.is_empty() { body } else { renamed(body, &mut status, &said.names) };
+        let answer = Answer { id: request.id, epoch: 1, status, body, search };
         let _ = self.answers.send(Message::Answer(Box::new(answer)));
     }
     fn child(&self) -> Option<Child> {
@@ -132,6 +136,79 @@ where
     stage
 }
 
+/// A stage on which everything is called by one of these names.
+pub fn stage_saying<B>(
+    terminal: Terminal<B>,
+    theme: Theme,
+    first: ScreenId,
+    status: Status,
+    names: Vec<String>,
+) -> Stage<B>
+where
+    B: Backend,
+    B::Error: std::error::Error + Send + Sync + 'static,
+{
+    let mut stage = stage_on(terminal, theme, first, status);
+    stage.said.lock().unwrap().names = names;
+    // Asked for anew.
+    let (there, back) = if first == ScreenId::Overview { ("9", "1") } else { ("1", number_of(first)) };
+    stage.press(there);
+    stage.press(back);
+    stage
+}
+
+fn number_of(screen: ScreenId) -> &'static str {
+    match screen {
+        ScreenId::Overview => "1",
+        ScreenId::Calls => "2",
+        ScreenId::Events => "6",
+        ScreenId::Output => "9",
+    }
+}
+
+/// An answer in which everything is called by one of these names; a thing has always the same.
+fn renamed(body: Body, status: &mut Status, names: &[String]) -> Body {
+    let name = |text: &mut String| {
+        let mut hasher = DefaultHasher::new();
+        text.hash(&mut hasher);
+        text.clone_from(&names[(hasher.finish() % names.len() as u64) as usize]);
+    };
+    name(&mut status.name);
+    match body {
+        Body::Overview(mut rows) => {
+            rows.processes.iter_mut().for_each(|row| {
+                name(&mut row.program);
+                name(&mut row.host);
+                row.trouble.iter_mut().for_each(name);
+            });
+            rows.kernels.iter_mut().chain(&mut rows.top).for_each(|row| name(&mut row.name));
+            rows.devices.iter_mut().for_each(|(label, text)| [label, text].into_iter().for_each(name));
+            rows.worst_failure.iter_mut().chain(&mut rows.recording).for_each(name);
+            rows.running.iter_mut().for_each(|(function, thread, _)| [function, thread].into_iter().for_each(name));
+            Body::Overview(rows)
+        }
+        Body::Calls(mut rows) => {
+            rows.rows.iter_mut().for_each(|row| name(&mut row.label));
+            rows.launches.iter_mut().flat_map(|(_, launches)| &mut launches.sites).for_each(|(site, _)| name(site));
+            Body::Calls(rows)
+        }
+        Body::Events(mut rows) => {
+            for row in &mut rows.rows {
+                [&mut row.name, &mut row.thread_name, &mut row.arguments, &mut row.site].into_iter().for_each(name);
+                if !row.result.is_empty() {
+                    name(&mut row.result);
+                }
+            }
+            rows.details.iter_mut().flat_map(|(_, fields)| fields).for_each(|(_, value)| name(value));
+            Body::Events(rows)
+        }
+        Body::Output(mut rows) => {
+            rows.lines.iter_mut().for_each(|(_, line)| name(line));
+            Body::Output(rows)
+        }
+    }
+}
+
 /// A stage of this size in 256 colours and Unicode.
 pub fn stage(first: ScreenId, width: u16, height: u16, status: Status) -> Stage<TestBackend> {
     let terminal = Terminal::new(TestBackend::new(width, height)).expect("terminal");
@@ -159,9 +236,12 @@ pub fn key(name: &str) -> Message {
         "Home" => KeyCode::Home,
         "End" => KeyCode::End,
         "PgDn" => KeyCode::PageDown,
+        "PgUp" => KeyCode::PageUp,
         "Up" => KeyCode::Up,
         "Down" => KeyCode::Down,
         "Tab" => KeyCode::Tab,
+        "Del" => KeyCode::Delete,
+        "F1" => KeyCode::F(1),
         other => KeyCode::Char(other.chars().next().expect("a key")),
     };
     Message::Input(Event::Key(KeyEvent::new(code, modifiers)))

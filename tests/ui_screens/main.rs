@@ -4,10 +4,12 @@
 
 mod budget;
 mod fixture;
+mod hostile;
 mod keys;
 mod screens;
 mod search;
 mod searched;
+mod stories;
 mod story;
 mod styles;
 mod themes;

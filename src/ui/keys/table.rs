@@ -153,7 +153,7 @@ const KEYED: &[Context] = &[Overview, Calls, Events, Output, Help, Columns, Kind
 const TEXT: &[Context] = &[Prompt];
 const SCREENS: &[Context] = &[Overview, Calls, Events, Output];
 const POPUPS: &[Context] = &[Help, Columns, Kinds, Details];
-const CURSOR: &[Context] = &[Calls, Events, Columns, Kinds];
+const CURSOR: &[Context] = &[Calls, Events];
 const SCROLL: &[Context] = &[Calls, Events, Output, Help, Columns, Kinds, Details];
 
 const fn row(

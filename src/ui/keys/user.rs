@@ -60,8 +60,10 @@ impl Keymap {
         let mut clash: Option<(String, Vec<&str>)> = None;
         for &context in &wish.contexts {
             let Some(entry) = entry(name, context) else { continue };
-            if let Some(other) = self.in_context(context).find(|other| hides(&wish.keys, &other.keys)) {
-                let told = clash.get_or_insert_with(|| (told_clash(&wish.keys, other), Vec::new()));
+            let others: Vec<&Binding> =
+                self.in_context(context).filter(|other| hides(&wish.keys, &other.keys)).collect();
+            if !others.is_empty() {
+                let told = clash.get_or_insert_with(|| (told_clash(&wish.keys, &others), Vec::new()));
                 told.1.push(context.config_name());
                 continue;
             }
@@ -111,14 +113,13 @@ fn hides(one: &[Key], other: &[Key]) -> bool {
     one != other && (one.starts_with(other) || other.starts_with(one))
 }
 
-fn told_clash(keys: &[Key], other: &Binding) -> String {
-    let (ours, theirs) = (Key::spell(keys), Key::spell(&other.keys));
-    let (short, long) = if keys.len() < other.keys.len() { (&ours, &theirs) } else { (&theirs, &ours) };
-    let free = if keys.len() < other.keys.len() { &ours } else { &theirs };
-    format!(
-        "'{short}' would hide '{long}', since {theirs} is '{}'; choose another key, or write \"{free}\" = \"{NONE}\" too",
-        other.entry.name
-    )
+fn told_clash(keys: &[Key], others: &[&Binding]) -> String {
+    let ours = Key::spell(keys);
+    let told = |other: &&Binding| format!("'{}' ({})", Key::spell(&other.keys), other.entry.name);
+    let theirs = others.iter().map(told).collect::<Vec<_>>().join(", ");
+    let longer = others.iter().all(|other| other.keys.len() > keys.len());
+    let clash = if longer { format!("'{ours}' would hide {theirs}") } else { format!("{theirs} hides '{ours}'") };
+    format!("{clash}; choose another key, or set the others to \"{NONE}\" too")
 }
 
 fn wish<'a>(line: &'a KeyLine, problems: &mut Vec<Problem>) -> Option<Wish<'a>> {
@@ -254,14 +255,18 @@ mod tests {
     fn a_prefix_is_free_once_all_that_it_begins_is_taken_away() {
         let clash = told(&[("calls", "z", "toggle")]);
         assert_eq!(clash.len(), 1);
-        assert!(clash[0].starts_with("f:1:1: 'z' would hide 'z "), "{clash:?}");
-        assert!(clash[0].contains("\"z\" = \"none\""), "{clash:?}");
+        assert!(clash[0].starts_with("f:1:1: 'z' would hide 'z M' (fold-all), 'z R' (unfold-all), "), "{clash:?}");
         // A table cannot say two things of one key, but one for all contexts can take it away.
         let (keymap, problems) = Keymap::with(&lines(&[("", "z", "none"), ("calls", "z", "toggle")]));
         assert!(problems.iter().all(|problem| problem.level == Level::Note), "{problems:?}");
         assert_eq!(find(&keymap, Context::Calls, "z"), Match::Action(Action::Toggle));
+        let apart =
+            Keymap::with(&lines(&[("events", "g g", "none"), ("events", "g e", "none"), ("events", "g", "top")]));
+        assert_eq!(apart.1, []);
+        assert_eq!(find(&apart.0, Context::Events, "g"), Match::Action(Action::Top));
+        assert_eq!(find(&apart.0, Context::Calls, "g"), Match::Prefix);
         let behind = told(&[("calls", "o o", "toggle")]);
-        assert!(behind[0].contains("'o' would hide 'o o'"), "{behind:?}");
+        assert!(behind[0].contains("'o' (toggle) hides 'o o'; choose another key"), "{behind:?}");
     }
 
     #[test]

@@ -9,7 +9,7 @@ use std::thread;
 
 use anyhow::Context as _;
 use crossterm::cursor::{Hide, Show};
-use crossterm::event::{DisableBracketedPaste, EnableBracketedPaste};
+use crossterm::event::{DisableBracketedPaste, DisableMouseCapture, EnableBracketedPaste, EnableMouseCapture};
 use crossterm::queue;
 use crossterm::style::ResetColor;
 use crossterm::terminal::{
@@ -23,6 +23,8 @@ use crate::ui::event_loop::Host;
 #[derive(Debug)]
 struct Modes {
     screen: File,
+    /// Whether the mouse is ours too.
+    mouse: bool,
     taken: AtomicBool,
 }
 
@@ -31,6 +33,9 @@ impl Modes {
     fn take(&self) -> io::Result<()> {
         let mut codes = Vec::new();
         queue!(codes, EnterAlternateScreen, EnableBracketedPaste, Hide)?;
+        if self.mouse {
+            queue!(codes, EnableMouseCapture)?;
+        }
         if self.taken.swap(true, Ordering::SeqCst) {
             disable_raw_mode()?;
         }
@@ -44,6 +49,9 @@ impl Modes {
             return Ok(());
         }
         let mut codes = Vec::new();
+        if self.mouse {
+            queue!(codes, DisableMouseCapture)?;
+        }
         queue!(codes, EndSynchronizedUpdate, DisableBracketedPaste, ResetColor, LeaveAlternateScreen, Show)?;
         let written = (&self.screen).write_all(&codes);
         disable_raw_mode().and(written)
@@ -65,8 +73,8 @@ pub struct Guard {
 impl Guard {
     /// Takes the terminal. A panic of the calling thread gives it back before it is reported; one of another
     /// thread is reported once the terminal is free, since the screen lives on.
-    pub fn take(screen: File) -> anyhow::Result<Self> {
-        let modes = Arc::new(Modes { screen, taken: AtomicBool::new(false) });
+    pub fn take(screen: File, mouse: bool) -> anyhow::Result<Self> {
+        let modes = Arc::new(Modes { screen, mouse, taken: AtomicBool::new(false) });
         let late = Late::default();
         let previous: Arc<Hook> = Arc::from(std::panic::take_hook());
         std::panic::set_hook(hook(&modes, &previous, &late));

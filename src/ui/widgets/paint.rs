@@ -5,10 +5,14 @@ use std::borrow::Cow;
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 use ratatui::style::Style;
+use unicode_width::UnicodeWidthChar as _;
 
 use crate::session::search::Pattern;
 use crate::ui::text::truncate;
 use crate::ui::theme::{Charset, Role, Theme};
+
+/// Combining characters that a cell may have; no language has more on one letter.
+const MARKS: usize = 8;
 
 /// A buffer and the theme to draw with.
 pub struct Paint<'a> {
@@ -32,11 +36,35 @@ impl<'a> Paint<'a> {
         Cow::Owned(text.chars().map(|c| if c.is_ascii() { c } else { '?' }).collect())
     }
 
+    /// One character after the other, each in the cells that it takes by itself: where several make one glyph, terminals
+    /// do not agree on how wide it is, and what one of them draws too wide would stay on its screen.
     fn put(&mut self, x: u16, y: u16, cells: u16, text: &str, style: Style) -> u16 {
         if !self.buffer.area.contains((x, y).into()) {
             return x;
         }
-        self.buffer.set_stringn(x, y, text, usize::from(cells), style).0
+        let end = x.saturating_add(cells).min(self.buffer.area.right());
+        let (mut at, mut last, mut marks) = (x, None, 0);
+        for character in text.chars().filter(|character| !character.is_control()) {
+            let width = character.width().and_then(|width| u16::try_from(width).ok()).unwrap_or(0);
+            if width == 0 {
+                marks += 1;
+                if let Some(cell) = last.and_then(|last| self.buffer.cell_mut(last)).filter(|_| marks <= MARKS) {
+                    let symbol = format!("{}{character}", cell.symbol());
+                    cell.set_symbol(&symbol);
+                }
+                continue;
+            }
+            if at + width > end {
+                break;
+            }
+            self.buffer[(at, y)].set_char(character).set_style(style);
+            for hidden in at + 1..at + width {
+                self.buffer[(hidden, y)].reset();
+                self.buffer[(hidden, y)].set_style(self.theme.base());
+            }
+            (last, marks, at) = (Some((at, y)), 0, at + width);
+        }
+        at
     }
 
     /// Text from the left, its end cut off if need be. Returns the column after it.

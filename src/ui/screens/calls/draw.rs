@@ -111,7 +111,7 @@ fn call(paint: &mut Paint<'_>, line: Rect, row: &CallRow, shown: &[Column], numb
     let room = x.saturating_sub(at);
     let note = note(row);
     let cells = u16::try_from(note.len()).unwrap_or(u16::MAX);
-    let fits = truncate::width(&row.label) + note.len() <= usize::from(room);
+    let fits = usize::from(room).checked_sub(note.len()).is_some_and(|cells| truncate::fits(&row.label, cells));
     let end = paint.name(at, line.y, room, &row.label, role_of(row.kind));
     paint.mark((at, line.y), end, &row.label);
     if fits {

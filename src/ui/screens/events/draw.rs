@@ -183,7 +183,7 @@ fn call(paint: &mut Paint<'_>, y: u16, event: &EventRow, (x, cells): (u16, u16),
         _ => {
             let whole = format!("* {}  {}", event.name, event.arguments);
             // Where there is no room, grid and block say more than the types of a kernel's parameters.
-            let fits = truncate::width(&whole) <= usize::from(cells);
+            let fits = truncate::fits(&whole, usize::from(cells));
             if fits { whole } else { format!("* {}  {}", without_parameters(&event.name), event.arguments) }
         }
     };
