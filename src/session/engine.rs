@@ -16,6 +16,7 @@ use super::safe::safe;
 use super::sampler::{Address, Reading, Sampler};
 use super::search::Search;
 use super::view::{Answer, Body, OutputRequest, OutputRows, Phase, SearchAnswer, Status, View, ViewRequest};
+use crate::graph::digest;
 use crate::parse::ParseError;
 use crate::symbols::{SIDE_FILE, Symbols};
 use crate::trace::{Damage, State, Trace};
@@ -248,6 +249,7 @@ impl Engine {
             calls: self.model.tree.calls(),
             lost: trace.lost(),
             damage: damage(trace, &self.feed),
+            trace: identity(trace),
             exit: match self.child_state {
                 Some(Child::Ended { status }) => Some(status),
                 _ => None,
@@ -283,6 +285,13 @@ impl Engine {
             .map(|name| safe(&name).into_owned())
             .unwrap_or_default()
     }
+}
+
+/// What tells a trace from others: its first process by start, pid and host.
+fn identity(trace: &Trace) -> Option<u64> {
+    let first = trace.processes.iter().min_by_key(|process| (process.start_time, process.pid))?;
+    let texts = [first.host, first.program].map(|name| trace.names.get(name).as_bytes());
+    Some(digest(&texts, &[u64::from(first.pid), first.start_time, first.start_ns]))
 }
 
 /// What could not be read, in one line.

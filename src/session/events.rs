@@ -27,12 +27,18 @@ pub(super) fn rows<S: Selection + ?Sized>(
     let last = total.saturating_sub(request.rows as u64);
     let found = match request.at {
         EventsAt::Call(track, row) => number_of(&mut order, TrackId(track), row),
-        _ => None,
+        EventsAt::Number(row) => total.checked_sub(1).map(|last| row.min(last)),
+        EventsAt::Time(ns) => {
+            Some(order.before(order.trace.start_ns().saturating_add(ns)).min(total.saturating_sub(1)))
+        }
+        EventsAt::Row(_) | EventsAt::End | EventsAt::Address(_) => None,
     };
     let first = match request.at {
-        EventsAt::Call(..) => found.unwrap_or(0).saturating_sub(request.rows as u64 / 2),
+        EventsAt::Call(..) | EventsAt::Number(_) | EventsAt::Address(_) => {
+            found.unwrap_or(0).saturating_sub(request.rows as u64 / 2)
+        }
         EventsAt::Row(row) => row,
-        EventsAt::Time(ns) => order.before(order.trace.start_ns().saturating_add(ns)),
+        EventsAt::Time(_) => found.unwrap_or(0),
         EventsAt::End => last,
     };
     let first = first.min(last);

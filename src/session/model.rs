@@ -9,12 +9,12 @@ use super::lensed::Lensed;
 use super::matches::{Filtered, Matches};
 use super::order::{All, NoCalls, Order, Selection, open_calls};
 use super::others::{CellKey, Others};
-use super::view::{CallsRequest, CallsRows, EventGroup, EventKinds, EventsRequest, EventsRows, Launches};
+use super::view::{CallsRequest, CallsRows, EventGroup, EventKinds, EventsAt, EventsRequest, EventsRows, Launches};
 use super::{calls, events};
-use crate::correlate::{Failed, Failures};
+use crate::correlate::{Allocations, Failed, Failures};
 use crate::graph::{Cells, Gpu, Grouping, NodeKey, RangeWork, Rows, Tree, What, Windows, Work, WorkCell, WorkStream};
 use crate::symbols::Symbols;
-use crate::trace::{Bytes, Trace};
+use crate::trace::{Bytes, ProcessId, Trace};
 use rustc_hash::FxHashSet;
 
 /// A trace and everything derived from it.
@@ -203,10 +203,29 @@ impl Model {
 
     /// Rows of the events screen, and whether all events have been looked at by `until`.
     pub(super) fn events(&mut self, request: EventsRequest, until: Instant) -> (EventsRows, bool) {
+        let at = match request.at {
+            EventsAt::Address(address) => self.allocating(address).unwrap_or(request.at),
+            at => at,
+        };
+        let request = EventsRequest { at, ..request };
         let rows =
             |order: Order<'_, dyn Selection + '_>, context: &Context<'_, '_>| events::rows(order, context, request);
         let (rows, complete) = self.in_order(request.kinds, request.node, until, rows);
         (rows.unwrap_or_default(), complete)
+    }
+
+    /// The newest call that allocated memory with this address in it.
+    fn allocating(&self, address: u64) -> Option<EventsAt> {
+        let none: Arc<dyn Bytes> = Arc::new(Vec::new());
+        let files: Vec<Arc<dyn Bytes>> =
+            self.files.iter().map(|file| file.clone().unwrap_or_else(|| none.clone())).collect();
+        let processes = (0..self.trace.processes.len()).filter_map(|id| u16::try_from(id).ok()).map(ProcessId);
+        let newest = processes.filter_map(|process| {
+            let all = Allocations::of(&self.trace, process, &files);
+            let holding = all.all().iter().filter(|one| one.address <= address && address < one.end());
+            holding.max_by_key(|one| one.from_ns).map(|one| (one.from_ns, one.track, one.row))
+        });
+        newest.max_by_key(|found| found.0).map(|(_, track, row)| EventsAt::Call(track.0, row as u64))
     }
 
     /// Does something with the events of some kinds behind a node (or all) in their order; nothing if there is no such

@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 pub use super::event_kinds::{EventGroup, EventKinds};
 pub use super::family::Standing;
-pub use super::search::{Found, From as SearchFrom, SearchAnswer, SearchRequest, Step, Target};
+pub use super::search::{Entry, EntryKind, Found, From as SearchFrom, SearchAnswer, SearchRequest, Step, Target};
 
 pub use crate::lens::{Lens, RangeError, parse_range};
 
@@ -39,6 +39,10 @@ pub enum EventsAt {
     Time(u64),
     /// The newest.
     End,
+    /// Around this row; it is found.
+    Number(u64),
+    /// Around the call that allocated the memory at this address, if one is known.
+    Address(u64),
     /// Where this call stands: thread and row of it, as an event's [`EventRow::launched_by`] has them.
     Call(u32, u64),
 }
@@ -129,6 +133,9 @@ pub struct Status {
     pub lost: u64,
     /// Bytes or files that could not be read, in one line.
     pub damage: Option<String>,
+    /// What tells the trace from others, whatever its files are called: host, process id and start of its first
+    /// process. `None` until there is one.
+    pub trace: Option<u64>,
     /// The child's exit, once it has ended: status as the shell counts it.
     pub exit: Option<i32>,
     /// How the lens stands; `None` without one.
@@ -303,7 +310,7 @@ pub struct EventsRows {
     pub first: u64,
     /// The rows.
     pub rows: Vec<EventRow>,
-    /// The row asked for by [`EventsAt::Call`], if it is there.
+    /// The row asked for by anything but [`EventsAt::Row`] and [`EventsAt::End`], if it is there.
     pub found: Option<u64>,
     /// More about the row asked for: its number, names and values.
     pub details: Option<(u64, Vec<(String, String)>)>,

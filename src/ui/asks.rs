@@ -83,6 +83,7 @@ impl Asks {
         let rows_changed = answer.search.is_some_and(|search| root.take_search(search)) || rows_changed;
         let status_changed = root.status.as_ref() != Some(&answer.status);
         if status_changed {
+            root.recall(&answer.status);
             root.status = Some(answer.status);
         }
         rows_changed || status_changed

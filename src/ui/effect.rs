@@ -1,8 +1,9 @@
 //! What an update asks the loop to do: the only way for a screen or popup to reach beyond itself.
 
+use super::keys::Action;
 use super::screens::ScreenId;
 use super::screens::calls::columns::Chosen;
-use crate::session::view::{Column, EventKinds, Grouping, NodeKey};
+use crate::session::view::{Column, Entry, EventKinds, Grouping, NodeKey};
 
 /// How the explorer was left.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -35,6 +36,12 @@ pub struct Scope {
 pub enum Ask {
     /// Names to look for.
     Search,
+    /// Things to go to.
+    Finder,
+    /// Actions and commands.
+    Palette,
+    /// Marks to go to.
+    Marks,
 }
 
 impl Ask {
@@ -42,12 +49,27 @@ impl Ask {
     pub fn sign(self) -> &'static str {
         match self {
             Self::Search => "/",
+            Self::Palette => ":",
+            Self::Finder | Self::Marks => "> ",
+        }
+    }
+
+    /// Heading of its popup.
+    pub fn title(self) -> &'static str {
+        match self {
+            Self::Search => "search",
+            Self::Finder => "go to",
+            Self::Palette => "commands",
+            Self::Marks => "marks",
         }
     }
 
     /// Said beside an empty line.
     pub fn hint(self) -> &'static str {
         match self {
+            Self::Finder => "functions, kernels, threads, streams, ranges, call sites, screens",
+            Self::Palette => "an action, or a time (1.5s), address (0x7f..) or row (1234) to go to",
+            Self::Marks => "marks",
             Self::Search => "Enter stays there, Esc goes back, then n N go on; 'text as it stands",
         }
     }
@@ -82,6 +104,17 @@ pub enum Popup {
     },
 }
 
+/// A place among the events.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Goal {
+    /// The event with this number, from 1.
+    Row(u64),
+    /// The first event from this time on, ns since the trace began.
+    Time(u64),
+    /// The call that allocated the memory at this address.
+    Address(u64),
+}
+
 /// What to do after an update.
 #[derive(Clone, Debug, PartialEq, Eq, Default)]
 pub enum Effect {
@@ -100,6 +133,18 @@ pub enum Effect {
     Columns(Chosen, Option<Column>),
     /// Show these kinds of events.
     Kinds(EventKinds),
+    /// Does what a key would do, on this screen.
+    Act(Option<ScreenId>, Action),
+    /// Runs a line of the command palette.
+    Command(String),
+    /// Goes to a thing of the trace, or to the events behind it.
+    GoTo(Box<Entry>, bool),
+    /// Goes to a mark.
+    Jump(usize),
+    /// Goes to a place among the events.
+    Events(Goal),
+    /// Puts the calls together in this way.
+    Group(Grouping),
     /// Something was typed into a prompt.
     Said(Ask, Said, String),
     /// Let the program run on and leave.

@@ -1,5 +1,6 @@
 //! The loop: waits for keys and answers, asks, draws. Generic over the terminal, so that tests drive it with none.
 
+use std::path::Path;
 use std::sync::mpsc::{Receiver, RecvTimeoutError};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
@@ -43,6 +44,10 @@ pub enum Message {
 pub trait Host {
     /// Gives the terminal back, stops the process, and takes the terminal again once it is continued.
     fn suspend(&mut self) -> anyhow::Result<()>;
+    /// Puts a text on the clipboard, or into a file; says which.
+    fn copy(&mut self, text: &str, folder: Option<&Path>) -> String;
+    /// Gives the terminal to an editor, and takes it again.
+    fn edit(&mut self, file: &Path, line: u32) -> anyhow::Result<Option<String>>;
     /// Puts the terminal into the modes that drawing needs, whatever happened to it.
     fn reenter(&mut self) -> anyhow::Result<()>;
 }
@@ -189,6 +194,9 @@ where
         match message {
             Message::Answer(answer) => {
                 self.dirty |= self.asks.answer(&mut self.root, *answer, Instant::now());
+                if let Some(order) = self.root.pending.take() {
+                    return self.obey(order);
+                }
             }
             Message::Input(event) => return self.input(&event),
             Message::Suspend => self.suspend()?,
@@ -243,6 +251,12 @@ where
             Order::Interrupt => self.with_handle(|handle| handle.terminate()),
             Order::Suspend => self.suspend()?,
             Order::Redraw => self.repaint()?,
+            Order::Copy(text) => self.root.notice = Some(self.host.copy(&text, self.root.state_folder())),
+            Order::Edit(file, line) => {
+                let problem = self.host.edit(&file, line)?;
+                self.repaint()?;
+                self.root.notice = problem;
+            }
             Order::Leave(outcome) => return Ok(Some(self.leave(outcome))),
         }
         Ok(None)
@@ -250,6 +264,7 @@ where
 
     /// Does to the program what leaving in this way means.
     fn leave(&mut self, outcome: Outcome) -> Outcome {
+        self.root.keep();
         let running = matches!(self.child(), Some(Child::Running { .. }));
         self.with_handle(|handle| match outcome {
             Outcome::Terminated if running => handle.terminate(),

@@ -11,11 +11,13 @@
 //! cells). It sees the session only as the rows that it asked for. To add a key, see [`keys::table`].
 
 pub mod asks;
+pub mod command;
 pub mod effect;
 pub mod event_loop;
 pub mod frame;
 pub mod keys;
 pub mod layers;
+pub mod memory;
 pub mod root;
 pub mod screens;
 pub mod search;
@@ -66,11 +68,12 @@ pub fn run(handle: Box<dyn Handle>, answers: Receiver<Answer>, setup: Setup) -> 
     let guard = Guard::take(screen.try_clone().context("cannot use the terminal")?, setup.mouse)?;
     let (watched, lost) = (keyboard.try_clone(), keyboard.try_clone());
     let (watched, lost) = (watched.context("cannot use the terminal")?, lost.context("cannot use the terminal")?);
+    let pause = Arc::<term::pause::Pause>::default();
     let _watchdog = Watchdog::start(watched, sender.clone(), &handle)?;
     signals::listen(sender.clone())?;
-    let _input = Input::start(keyboard, sender)?;
+    let _input = Input::start(keyboard, sender, Arc::clone(&pause))?;
     let terminal = Terminal::new(FrameBackend::new(screen)).context("cannot use the terminal")?;
-    let mut event_loop = EventLoop::new(terminal, guard.host(), handle, messages, setup, FRAME)?;
+    let mut event_loop = EventLoop::new(terminal, guard.host(pause), handle, messages, setup, FRAME)?;
     // Before anything else that is declared above, so that a panic or an error is shown on a restored screen.
     let outcome = event_loop.run();
     drop(guard);

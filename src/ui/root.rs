@@ -3,24 +3,28 @@
 //! It turns keys into actions, hands each to the popup or screen it is for, and carries out what that asks for.
 //! What reaches beyond the screen (the program, the terminal) it hands on as an [`Order`].
 
+mod find;
+mod keep;
+
 use std::collections::BTreeMap;
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use ratatui::layout::{Rect, Size};
 
-use super::effect::{Ask, Effect, Outcome, Popup, Said};
+use super::effect::{Ask, Effect, Outcome, Popup};
 use super::keys::{Action, Context, Key, Keymap, Match, keymap};
-use super::layers::{self, Layer, News};
+use super::layers::{self, Layer};
+use super::memory::Memory;
 use super::screens::{Screen, ScreenId, Screens, calls};
-use super::search::{Move, Search};
+use super::search::Search;
 use super::setup::Setup;
-use super::text::format;
-use super::theme::{Role, Theme};
+use super::theme::Theme;
 use crate::session::handle::Child;
-use crate::session::view::{Lens, Phase, SearchAnswer, Status, Step};
+use crate::session::view::{Lens, Phase, Status, Step};
 
 /// What the loop must do after a key.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Order {
     /// Draw, if anything changed.
     None,
@@ -30,6 +34,10 @@ pub enum Order {
     Suspend,
     /// Draw everything anew.
     Redraw,
+    /// Put this on the clipboard.
+    Copy(String),
+    /// Open this file at this line in the user's editor.
+    Edit(PathBuf, u32),
     /// Leave.
     Leave(Outcome),
 }
@@ -76,6 +84,18 @@ pub struct Root {
     pub search: Search,
     /// What was entered into prompts, the newest last.
     history: BTreeMap<Ask, Arc<Vec<String>>>,
+    /// What is remembered of the trace.
+    memory: Memory,
+    /// Where that is kept, and which trace it is, once that is known.
+    state_folder: Option<PathBuf>,
+    trace: Option<u64>,
+    /// A key has been pressed: nobody is to be moved elsewhere any more.
+    touched: bool,
+    /// The first screen was asked for.
+    first_is_wanted: bool,
+    /// An order that an answer gave.
+    pub pending: Option<Order>,
+    child: Option<Child>,
     trail: Vec<ScreenId>,
     interrupted: bool,
 }
@@ -106,6 +126,13 @@ impl Root {
             size,
             search: Search::default(),
             history: BTreeMap::new(),
+            memory: Memory::default(),
+            state_folder: setup.state_folder,
+            trace: None,
+            touched: false,
+            first_is_wanted: setup.first_is_wanted,
+            pending: None,
+            child: None,
             trail: Vec::new(),
             interrupted: false,
         }
@@ -129,6 +156,8 @@ impl Root {
     /// Takes a key.
     pub fn key(&mut self, key: Key, child: Option<Child>) -> Order {
         self.notice = None;
+        self.child = child;
+        self.touched = true;
         self.prefix.push(key);
         match self.keymap.find(self.context(), &self.prefix) {
             Match::Prefix => Order::None,
@@ -191,6 +220,14 @@ impl Root {
                 Order::None
             }
             Action::Search => self.begin_search(),
+            Action::Finder => self.open_finder(),
+            Action::Palette => self.open_palette(),
+            Action::Copy => self.copy_row(),
+            Action::CopyView => self.copy_view(),
+            Action::Source => self.ask_source(),
+            Action::Mark => self.mark(),
+            Action::Marks => self.open_marks(),
+            Action::ClearMarks => self.clear_marks(),
             Action::NextMatch => self.next_match(Step::Next),
             Action::PreviousMatch => self.next_match(Step::Previous),
             Action::Back if self.layers.is_empty() && self.search.is_on() => {
@@ -233,7 +270,18 @@ impl Root {
                 let history = self.history.entry(ask).or_default().clone();
                 self.layers.push(Box::new(layers::prompt::Prompt::new(ask, &text, history)));
             }
-            Effect::Said(ask, said, text) => self.said(ask, said, text),
+            Effect::Said(ask, said, text) => self.said(ask, said, &text),
+            Effect::Act(screen, action) => return self.do_chosen(screen, action),
+            Effect::Command(line) => return self.run_command(&line),
+            Effect::GoTo(entry, events) => self.go_to_thing(*entry, events),
+            Effect::Jump(number) => self.jump(number),
+            Effect::Events(goal) => self.go_among_events(goal),
+            Effect::Group(grouping) => {
+                calls::group(&mut self.screens.calls, grouping);
+                if self.current != ScreenId::Calls {
+                    self.go(ScreenId::Calls);
+                }
+            }
             Effect::Kinds(kinds) => self.screens.events.show_kinds(kinds),
             Effect::Close => drop(self.layers.pop()),
             Effect::Columns(chosen, sort) => calls::choose(&mut self.screens.calls, chosen, sort),
@@ -243,78 +291,12 @@ impl Root {
         Order::None
     }
 
-    /// Takes what was typed into a prompt.
-    fn said(&mut self, ask: Ask, said: Said, text: String) {
-        let before = self.history.get(&ask).and_then(|history| history.last()).cloned();
-        if said == Said::Entered {
-            self.layers.pop();
-            remember(Arc::make_mut(self.history.entry(ask).or_default()), &text);
-        }
-        match ask {
-            Ask::Search => self.said_search(said, &text, before.as_deref()),
-        }
+    fn history(&mut self, ask: Ask) -> Arc<Vec<String>> {
+        self.history.entry(ask).or_default().clone()
     }
 
-    fn begin_search(&mut self) -> Order {
-        let (place, from) = (self.screen().place(), self.screen().search_from(self.body().as_size()));
-        self.search.begin(self.current, place, from);
-        self.obey(Effect::Open(Popup::Prompt(Ask::Search, String::new())))
-    }
-
-    fn said_search(&mut self, said: Said, text: &str, before: Option<&str>) {
-        let back = match said {
-            Said::Typed => self.search.typed(text),
-            Said::Entered => {
-                self.search.entered(text, before);
-                None
-            }
-            Said::Cancelled => self.search.cancelled(),
-        };
-        if let Some(place) = back {
-            self.screens.get_mut(place.screen()).restore(place);
-        }
-        self.tell_search();
-    }
-
-    fn next_match(&mut self, step: Step) -> Order {
-        let from = self.screen().search_from(self.body().as_size());
-        if !self.search.step(from, step) {
-            self.notice = Some("nothing is searched for yet: / searches".to_owned());
-        }
-        Order::None
-    }
-
-    /// Takes how the search stands. Says whether that changed anything.
-    pub fn take_search(&mut self, answer: SearchAnswer) -> bool {
-        let body = self.body().as_size();
-        let screen = self.screens.get_mut(self.current);
-        match self.search.take(answer) {
-            Move::Stay => {}
-            Move::To(found, origin) => {
-                if let Some(place) = origin {
-                    screen.restore(place);
-                }
-                screen.go_to(&found.target, body);
-            }
-            Move::Back(place) => screen.restore(place),
-        }
-        self.tell_search();
-        true
-    }
-
-    /// Says how the search stands, in the prompt or where it was.
-    fn tell_search(&mut self) {
-        let local = self.search.pattern(self.current).and_then(|pattern| self.screen().matches(pattern));
-        let local = local.map(|count| (format!("{} match here", format::grouped(count as u64)), Role::Dim));
-        let note = local.or_else(|| self.search.note());
-        match (self.layers.last_mut(), note) {
-            (Some(layer), note) => {
-                let (text, role) = note.unwrap_or((String::new(), Role::Dim));
-                layer.take_news(&News::Note(text, role));
-            }
-            (None, Some((text, _))) => self.notice = Some(text),
-            (None, None) => {}
-        }
+    fn remember(&mut self, ask: Ask, line: &str) {
+        remember(Arc::make_mut(self.history.entry(ask).or_default()), line);
     }
 
     /// Shows a screen from which `back` returns here.
@@ -325,6 +307,9 @@ impl Root {
 
     /// Hands what the screen had asked for to the popup that waits for it. Says whether that changed anything.
     pub fn pass_details(&mut self) -> bool {
+        if let Some(notice) = self.screens.get_mut(self.current).take_notice() {
+            self.notice = Some(notice);
+        }
         let Some(fields) = self.screens.get_mut(self.current).take_details() else { return false };
         self.layers.last_mut().is_some_and(|layer| layer.take_details(&fields))
     }

@@ -6,7 +6,7 @@ use super::screens::{Place, ScreenId};
 use super::text::format;
 use super::theme::Role;
 use crate::session::search::Pattern;
-use crate::session::view::{Found, SearchAnswer, SearchFrom, SearchRequest, Step};
+use crate::session::view::{Entry, Found, SearchAnswer, SearchFrom, SearchRequest, Step};
 
 /// State of the search.
 #[derive(Debug, Default)]
@@ -17,6 +17,8 @@ pub struct Search {
     plain: Option<Pattern>,
     /// What is asked for, until all of it has been answered.
     asked: Option<SearchRequest>,
+    /// Names or a source line that are asked for.
+    other: Option<SearchRequest>,
     last_id: u64,
     answer: Option<SearchAnswer>,
     /// The cursor has gone to the match.
@@ -34,6 +36,10 @@ pub enum Move {
     To(Box<Found>, Option<Place>),
     /// Go back to where typing began.
     Back(Place),
+    /// Names to list, and how many there are in all once that is known.
+    Names(Vec<Entry>, Option<u64>),
+    /// The source line of a row.
+    Source(Result<(String, u32), String>),
 }
 
 impl Search {
@@ -44,7 +50,7 @@ impl Search {
 
     /// What is to be asked now.
     pub fn request(&self) -> Option<&SearchRequest> {
-        self.asked.as_ref()
+        self.other.as_ref().or(self.asked.as_ref())
     }
 
     /// Whether there is anything that going back would end.
@@ -114,8 +120,34 @@ impl Search {
         }
     }
 
+    /// Names that fit are wanted, so many.
+    pub fn ask_names(&mut self, text: &str, limit: usize) {
+        self.ask_other(text.to_owned(), SearchFrom::Row(0), Step::Names(limit));
+    }
+
+    /// Something is wanted that is no match.
+    pub fn ask_other(&mut self, text: String, from: SearchFrom, step: Step) {
+        self.last_id += 1;
+        self.other = Some(SearchRequest { id: self.last_id, text, from, step });
+    }
+
+    /// It is wanted no more.
+    pub fn ask_no_more(&mut self) {
+        self.other = None;
+    }
+
     /// Takes an answer; says what to do.
     pub fn take(&mut self, answer: SearchAnswer) -> Move {
+        if self.other.as_ref().is_some_and(|other| other.id == answer.id) {
+            let complete = answer.share.is_none();
+            if complete {
+                self.other = None;
+            }
+            return match answer.source {
+                Some(source) => Move::Source(source),
+                None => Move::Names(answer.entries, complete.then_some(answer.count)),
+            };
+        }
         if self.asked.as_ref().is_none_or(|asked| asked.id != answer.id) {
             return Move::Stay;
         }
@@ -174,7 +206,7 @@ mod tests {
     }
 
     fn answer(search: &Search, found: Option<Found>, share: Option<u16>) -> SearchAnswer {
-        SearchAnswer { id: search.last_id, count: 41, share, found }
+        SearchAnswer { id: search.last_id, count: 41, share, found, ..SearchAnswer::default() }
     }
 
     fn note(search: &Search) -> String {

@@ -1,5 +1,6 @@
 //! What the screens start with.
 
+use std::path::PathBuf;
 use std::time::Duration;
 
 use super::keys::Keymap;
@@ -28,6 +29,10 @@ pub struct Setup {
     pub columns: Chosen,
     /// What every screen is seen through.
     pub lens: Lens,
+    /// Where is kept what is remembered of traces; nothing is if there is no such place.
+    pub state_folder: Option<PathBuf>,
+    /// The first screen was asked for: one does not come back to another.
+    pub first_is_wanted: bool,
     /// Something to say at the start.
     pub notice: Option<String>,
 }
@@ -44,6 +49,8 @@ impl Setup {
             mouse: false,
             columns: Chosen::default(),
             lens: Lens::default(),
+            state_folder: None,
+            first_is_wanted: false,
             notice: None,
         }
     }

@@ -62,7 +62,7 @@ fn nothing_new_writes_nothing() {
         assert_eq!(stage.event_loop.settle().expect("settle"), None);
         assert_eq!(stage.send(Message::Input(crossterm::event::Event::FocusGained)), None);
         // A key that means nothing here, and the release of one that does.
-        stage.press("Ctrl-p");
+        stage.press("Ctrl-y");
         assert_eq!(counting.take(), (0, 0), "{screen:?}");
     }
 }

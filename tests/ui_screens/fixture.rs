@@ -78,6 +78,12 @@ impl Host for FakeHost {
         self.0.lock().unwrap().0 += 1;
         Ok(())
     }
+    fn copy(&mut self, text: &str, _: Option<&std::path::Path>) -> String {
+        format!("copied {text}")
+    }
+    fn edit(&mut self, file: &std::path::Path, line: u32) -> anyhow::Result<Option<String>> {
+        Ok(Some(format!("edited {}:{line}", file.display())))
+    }
     fn reenter(&mut self) -> anyhow::Result<()> {
         self.0.lock().unwrap().1 += 1;
         Ok(())
@@ -706,7 +712,7 @@ pub fn events(request: &EventsRequest) -> EventsRows {
         EventsAt::Row(row) => row.min(total),
         EventsAt::Time(ns) => (ns / 26_100).min(total),
         EventsAt::End => total.saturating_sub(rows),
-        EventsAt::Call(..) => 1_000,
+        EventsAt::Call(..) | EventsAt::Number(_) | EventsAt::Address(_) => 1_000,
     };
     let more = |row: u64| {
         let fields = ["launched by", "grid", "block", "migrations"];

@@ -11,6 +11,13 @@ use crate::fixture::{calls, events, output};
 const LIST: u64 = 20_000;
 
 pub fn search(view: &View, request: &SearchRequest) -> SearchAnswer {
+    if let Step::Names(limit) = request.step {
+        return names(request, limit);
+    }
+    if request.step == Step::Source {
+        let source = Some(Ok(("/src/solver.cu".to_owned(), 131)));
+        return SearchAnswer { id: request.id, source, ..SearchAnswer::default() };
+    }
     let pattern = Pattern::new(&request.text).expect("a text");
     let finds = |text: &str| pattern.finds(text);
     let (hits, cursor, tree): (Vec<usize>, usize, Vec<CallRow>) = match (view, request.from) {
@@ -37,7 +44,7 @@ pub fn search(view: &View, request: &SearchRequest) -> SearchAnswer {
     let near = match request.step {
         Step::Here => hits.iter().position(|&row| row >= cursor),
         Step::Next => hits.iter().position(|&row| row > cursor),
-        Step::Previous => hits.iter().rposition(|&row| row < cursor),
+        _ => hits.iter().rposition(|&row| row < cursor),
     };
     let far = if request.step == Step::Previous { hits.len().checked_sub(1) } else { (!hits.is_empty()).then_some(0) };
     let found = near.or(far).map(|at| Found {
@@ -46,7 +53,7 @@ pub fn search(view: &View, request: &SearchRequest) -> SearchAnswer {
         place: if tree.is_empty() { "in thread main" } else { "in 4121 python, main, folded" }.to_owned(),
         wrapped: near.is_none(),
     });
-    SearchAnswer { id: request.id, count: hits.len() as u64, share: None, found }
+    SearchAnswer { id: request.id, count: hits.len() as u64, found, ..SearchAnswer::default() }
 }
 
 fn node(rows: &[CallRow], at: usize) -> Target {
@@ -58,4 +65,39 @@ fn node(rows: &[CallRow], at: usize) -> Target {
     }
     path.reverse();
     Target::Node { key: rows[at].key, path }
+}
+
+/// The best names: of the tree's rows by thread, each once.
+fn names(request: &SearchRequest, limit: usize) -> SearchAnswer {
+    let pattern = Pattern::new(&request.text);
+    let folds = Arc::new(Folds { open_depth: u16::MAX, ..Folds::default() });
+    let sort = (Column::Total, true);
+    let all = CallsRequest { grouping: Grouping::Thread, sort, folds, cursor: None, first: 0, rows: usize::MAX };
+    let rows = calls(&all, false).rows;
+    let kind = |row: &CallRow| match row.kind {
+        NodeKind::Process => EntryKind::Process,
+        NodeKind::Thread => EntryKind::Thread,
+        NodeKind::Site => EntryKind::Site,
+        _ => EntryKind::Function,
+    };
+    let mut entries: Vec<Entry> = Vec::new();
+    for (at, row) in rows.iter().enumerate() {
+        let found = pattern.as_ref().is_none_or(|pattern| pattern.finds(&row.label));
+        if found && !entries.iter().any(|entry| entry.label == row.label) {
+            entries.push(Entry {
+                kind: kind(row),
+                label: row.label.clone(),
+                grouping: Grouping::Thread,
+                target: node(&rows, at),
+                total_ns: row.total_ns,
+                count: row.count,
+            });
+        }
+    }
+    if let Some(pattern) = &pattern {
+        entries.sort_by_key(|entry| std::cmp::Reverse(pattern.score(&entry.label)));
+    }
+    let count = entries.len() as u64;
+    entries.truncate(limit);
+    SearchAnswer { id: request.id, count, entries, ..SearchAnswer::default() }
 }

@@ -1,6 +1,6 @@
 //! What is asked of a search, and what it answers.
 
-use crate::graph::NodeKey;
+use crate::graph::{Grouping, NodeKey};
 
 /// Where the cursor is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -20,6 +20,40 @@ pub enum Step {
     Next,
     /// The one before; before the first the last.
     Previous,
+    /// None: the best names, wherever in the trace they are, so many.
+    Names(usize),
+    /// None: the source line that the cursor's row is about.
+    Source,
+}
+
+/// What kind of thing has a name.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[allow(missing_docs, reason = "the names say it")]
+pub enum EntryKind {
+    Function,
+    Kernel,
+    Process,
+    Thread,
+    Stream,
+    Range,
+    Site,
+}
+
+/// A thing that has a name, and the row of the calls tree that it is found at.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Entry {
+    /// What kind of thing it is.
+    pub kind: EntryKind,
+    /// Its name.
+    pub label: String,
+    /// How the calls are to be put together.
+    pub grouping: Grouping,
+    /// The row.
+    pub target: Target,
+    /// Sum of durations there, ns.
+    pub total_ns: u64,
+    /// How often, in all such rows.
+    pub count: u64,
 }
 
 /// What is looked for on the screen that is shown, in the order of its rows.
@@ -73,4 +107,8 @@ pub struct SearchAnswer {
     pub share: Option<u16>,
     /// The match that was wanted, once it is found.
     pub found: Option<Found>,
+    /// For [`Step::Names`]: the best.
+    pub entries: Vec<Entry>,
+    /// For [`Step::Source`]: file and line, or why they are not known.
+    pub source: Option<Result<(String, u32), String>>,
 }

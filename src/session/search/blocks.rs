@@ -133,6 +133,7 @@ impl Blocks {
             Step::Here => row >= wanted.from,
             Step::Next => row > wanted.from,
             Step::Previous => row < wanted.from,
+            Step::Names(_) | Step::Source => false,
         };
         let mut numbered = (0..).zip(matches).filter(|(_, row)| block != first || fits(*row) != again);
         let found = if backwards { numbered.last() } else { numbered.next() };
@@ -221,7 +222,7 @@ mod tests {
             let (near, far) = match step {
                 Step::Here => (all.iter().find(|&&row| row >= from), all.first()),
                 Step::Next => (all.iter().find(|&&row| row > from), all.first()),
-                Step::Previous => (all.iter().rev().find(|&&row| row < from), all.last()),
+                _ => (all.iter().rev().find(|&&row| row < from), all.last()),
             };
             prop_assert_eq!(wanted.found.map(|found| found.0), near.or(far).copied());
             prop_assert_eq!(wanted.found.map(|found| found.2), near.or(far).map(|_| near.is_none()));

@@ -7,11 +7,13 @@ mod ask;
 mod blocks;
 pub mod names;
 pub mod pattern;
+mod source;
 mod state;
+mod things;
 mod tree;
 mod verdicts;
 
-pub use ask::{Found, From, SearchAnswer, SearchRequest, Step, Target};
+pub use ask::{Entry, EntryKind, Found, From, SearchAnswer, SearchRequest, Step, Target};
 pub use names::{Finds, Name, Names};
 pub use pattern::{Pattern, Span};
 pub use state::Search;

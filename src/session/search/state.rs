@@ -5,9 +5,11 @@
 use std::ops::Range;
 use std::time::Instant;
 
-use super::ask::{Found, From, SearchAnswer, SearchRequest, Target};
+use super::ask::{Found, From, SearchAnswer, SearchRequest, Step, Target};
 use super::blocks::{Blocks, List, Wanted};
 use super::pattern::Pattern;
+use super::source::source;
+use super::things::Things;
 use super::tree::Tree;
 use super::verdicts::{Part, Verdicts};
 use crate::session::events::place_of;
@@ -19,6 +21,7 @@ use crate::session::view::{EventsRequest, OutputRequest, View};
 #[derive(Debug, Default)]
 pub struct Search {
     tree: Tree,
+    things: Things,
     /// What `blocks` and `verdicts` are of.
     of: Option<Of>,
     blocks: Blocks,
@@ -52,6 +55,14 @@ impl Search {
         until: Instant,
     ) -> SearchAnswer {
         let nothing = SearchAnswer { id: request.id, ..SearchAnswer::default() };
+        match request.step {
+            Step::Names(limit) => return self.things.advance(model, request, limit, until),
+            Step::Source => {
+                let source = Some(source(model, view, request.from, until));
+                return SearchAnswer { source, ..nothing };
+            }
+            _ => {}
+        }
         let Some(pattern) = Pattern::new(&request.text) else { return nothing };
         match view {
             View::Overview { .. } => nothing,
@@ -118,7 +129,7 @@ impl Search {
         let found = self.found.as_ref().filter(|(id, _)| *id == request.id);
         let found = found.map(|(_, found)| Found { number, ..found.clone() });
         let share = (!complete).then(|| self.blocks.share());
-        SearchAnswer { id: request.id, count: self.blocks.count(), share, found }
+        SearchAnswer { id: request.id, count: self.blocks.count(), share, found, ..SearchAnswer::default() }
     }
 }
 

@@ -145,9 +145,8 @@ mod tests {
     #[test]
     fn keys_that_tmux_docker_and_keyboards_take_are_not_the_only_way() {
         for entry in TABLE {
-            for keys in entry.keys {
-                assert!(!matches!(*keys, "Ctrl-b" | "Ctrl-p"), "{:?}", entry.action);
-            }
+            let taken = |keys: &&str| matches!(*keys, "Ctrl-b" | "Ctrl-p");
+            assert!(!entry.keys.iter().all(taken), "{:?}", entry.action);
             let alt_gr = |keys: &&str| keys.contains(['[', ']', '{', '}', '\\', '@', '~', '|']);
             assert!(!entry.keys.iter().all(alt_gr), "{:?} needs AltGr", entry.action);
         }
@@ -193,7 +192,7 @@ mod tests {
         assert_eq!(keymap.find(Context::Events, &[g]), Match::Prefix);
         let keys: Vec<String> =
             keymap.continuations(Context::Events, &[g]).iter().map(|(key, _)| key.to_string()).collect();
-        assert_eq!(keys, ["g", "e"]);
-        assert_eq!(keymap.find(Context::Events, &[Key::parse("Ctrl-p").expect("key")]), Match::Nothing);
+        assert_eq!(keys, ["p", "g", "e"]);
+        assert_eq!(keymap.find(Context::Events, &[Key::parse("Ctrl-y").expect("key")]), Match::Nothing);
     }
 }

@@ -61,6 +61,15 @@ pub enum Action {
     Search,
     NextMatch,
     PreviousMatch,
+    Finder,
+    EventsBehind,
+    Palette,
+    Copy,
+    CopyView,
+    Source,
+    Mark,
+    Marks,
+    ClearMarks,
     Detach,
     Terminate,
     Stay,
@@ -80,11 +89,13 @@ pub enum Context {
     Details,
     QuitDialog,
     Prompt,
+    Finder,
+    Palette,
 }
 
 impl Context {
     /// Every context.
-    pub const ALL: [Self; 10] = [
+    pub const ALL: [Self; 12] = [
         Self::Overview,
         Self::Calls,
         Self::Events,
@@ -95,6 +106,8 @@ impl Context {
         Self::Details,
         Self::QuitDialog,
         Self::Prompt,
+        Self::Finder,
+        Self::Palette,
     ];
 
     /// Its name in docs and headings.
@@ -110,12 +123,14 @@ impl Context {
             Self::Details => "details",
             Self::QuitDialog => "quit dialog",
             Self::Prompt => "prompts",
+            Self::Finder => "finder",
+            Self::Palette => "commands",
         }
     }
 
     /// Whether keys that mean nothing else are text.
     pub fn takes_text(self) -> bool {
-        self == Self::Prompt
+        matches!(self, Self::Prompt | Self::Finder | Self::Palette)
     }
 
     /// Its name in config files.
@@ -146,11 +161,12 @@ pub struct Entry {
     pub hint: &'static str,
 }
 
-use Context::{Calls, Columns, Details, Events, Help, Kinds, Output, Overview, Prompt, QuitDialog};
+use Context::{Calls, Columns, Details, Events, Finder, Help, Kinds, Output, Overview, Palette, Prompt, QuitDialog};
 
 const ALL: &[Context] = &Context::ALL;
 const KEYED: &[Context] = &[Overview, Calls, Events, Output, Help, Columns, Kinds, Details, QuitDialog];
-const TEXT: &[Context] = &[Prompt];
+const TEXT: &[Context] = &[Prompt, Finder, Palette];
+const PICKERS: &[Context] = &[Finder, Palette];
 const SCREENS: &[Context] = &[Overview, Calls, Events, Output];
 const POPUPS: &[Context] = &[Help, Columns, Kinds, Details];
 const CURSOR: &[Context] = &[Calls, Events];
@@ -242,6 +258,21 @@ pub static TABLE: &[Entry] = &[
     row(Action::Search, "search", &["/"], SCREENS, "search", "Search names; matches are marked, nothing is hidden"),
     row(Action::NextMatch, "next-match", &["n"], SCREENS, "", "Go to the next match"),
     row(Action::PreviousMatch, "previous-match", &["N"], SCREENS, "", "Go to the match before"),
+    row(Action::Finder, "finder", &["g p", "Ctrl-p"], SCREENS, "", "Go to a function, kernel, thread, range, screen"),
+    row(Action::Palette, "palette", &[":"], SCREENS, "", "Any action, or go to a time, an address, a row"),
+    row(Action::Copy, "copy", &["y"], SCREENS, "", "Copy this row to the terminal's clipboard"),
+    row(Action::CopyView, "copy-view", &["Y"], SCREENS, "", "Copy what the screen shows"),
+    row(Action::Source, "source", &["O"], &[Calls, Events], "", "Open the source line in your editor"),
+    row(Action::Mark, "mark", &["m"], SCREENS, "", "Mark this place"),
+    row(Action::Marks, "marks", &["'"], SCREENS, "", "Go to a mark"),
+    row(Action::ClearMarks, "clear-marks", &["M"], SCREENS, "", "Clear all marks"),
+    row(Action::Open, "open", &["Enter"], &[Finder], "go there", "Go there"),
+    row(Action::EventsBehind, "events-behind", &["Ctrl-o"], &[Finder], "its events", "Go to the events behind it"),
+    row(Action::Open, "open", &["Enter"], &[Palette], "do it", "Do it"),
+    row(Action::Down, "down", &["Down", "Ctrl-n"], PICKERS, "", "Down"),
+    row(Action::Up, "up", &["Up"], PICKERS, "", "Up"),
+    row(Action::PageDown, "page-down", &["PgDn"], PICKERS, "", "A page down"),
+    row(Action::PageUp, "page-up", &["PgUp"], PICKERS, "", "A page up"),
     row(Action::Open, "open", &["Enter"], &[Prompt], "take", "Take what was typed"),
     row(Action::Complete, "complete", &["Tab"], &[Prompt], "complete", "Take the next completion"),
     row(Action::Edit(Edit::Older), "older", &["Up"], &[Prompt], "older", "What was entered before"),

@@ -276,10 +276,10 @@ mod tests {
             ("calls", "x", "fold-al"),
             ("events", "x", "fold-all"),
             ("calls", "ctrl-c", "quit"),
-            ("calls", "y", "top"),
-            ("calls", "y", "bottom"),
+            ("calls", "w", "top"),
+            ("calls", "w", "bottom"),
             ("calls", "pgdwn", "nonsense"),
-            ("", "ctrl-o", "none"),
+            ("", "ctrl-y", "none"),
             ("quit", "d", "terminate"),
         ]);
         let begins = [
@@ -287,10 +287,10 @@ mod tests {
             "f:2:20: there is no action 'fold-al'; did you mean 'fold-all'?",
             "f:3:20: 'fold-all' does nothing in events; it is for calls",
             "f:4:1: ctrl-c is always 'interrupt'",
-            "f:6:1: y is 'top' by line 5 already",
+            "f:6:1: w is 'top' by line 5 already",
             "f:7:1: there is no key 'pgdwn'; did you mean 'PgDn'?",
             "f:7:20: there is no action 'nonsense'",
-            "f:8:1: note: Ctrl-o does nothing anywhere",
+            "f:8:1: note: Ctrl-y does nothing anywhere",
             "f:9:1: note: 'detach' has no key in quit now",
         ];
         assert_eq!(told.len(), begins.len(), "{told:#?}");

@@ -2,8 +2,11 @@
 
 pub mod columns;
 pub mod details;
+pub mod finder;
 pub mod help;
 pub mod kinds;
+pub mod palette;
+pub mod picker;
 pub mod prompt;
 pub mod quit;
 
@@ -26,12 +29,14 @@ pub struct Offer {
 }
 
 /// What came of something that a popup told.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub enum News {
     /// To be said beside what is typed.
     Note(String, Role),
     /// How what was typed may go on.
     Offers(Vec<Offer>),
+    /// Things that fit it.
+    Items(Vec<picker::Item>),
 }
 
 /// What the loop needs of a popup. `area` is the whole screen between title and hint line.

@@ -69,6 +69,16 @@ pub trait Screen {
     }
     /// Where one is.
     fn place(&self) -> Place;
+    /// What that is called.
+    fn title_of_place(&self) -> String;
+    /// The cursor's row as text, parts of it with tabs between them.
+    fn row_text(&self) -> Option<String> {
+        None
+    }
+    /// Something to say about what was asked for, once.
+    fn take_notice(&mut self) -> Option<String> {
+        None
+    }
     /// Goes back there, if the place is one of this screen.
     fn restore(&mut self, place: Place);
     /// Where a search starts from.

@@ -3,6 +3,8 @@
 use std::fs::File;
 use std::io::{self, Write};
 use std::panic::PanicHookInfo;
+use std::path::Path;
+use std::process::{Command, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
@@ -16,7 +18,8 @@ use crossterm::terminal::{
     EndSynchronizedUpdate, EnterAlternateScreen, LeaveAlternateScreen, disable_raw_mode, enable_raw_mode,
 };
 
-use super::tty;
+use super::pause::Pause;
+use super::{clipboard, editor, tty};
 use crate::ui::event_loop::Host;
 
 /// The terminal's modes. Shared with the panic hook.
@@ -84,8 +87,8 @@ impl Guard {
     }
 
     /// A host for the loop.
-    pub fn host(&self) -> TerminalHost {
-        TerminalHost { modes: Arc::clone(&self.modes) }
+    pub fn host(&self, pause: Arc<Pause>) -> TerminalHost {
+        TerminalHost { modes: Arc::clone(&self.modes), pause }
     }
 }
 
@@ -122,6 +125,7 @@ impl Drop for Guard {
 /// The loop's way to the terminal's modes.
 pub struct TerminalHost {
     modes: Arc<Modes>,
+    pause: Arc<Pause>,
 }
 
 impl Host for TerminalHost {
@@ -133,9 +137,46 @@ impl Host for TerminalHost {
         self.reenter()
     }
 
+    fn copy(&mut self, text: &str, folder: Option<&Path>) -> String {
+        let tmux = std::env::var_os("TMUX").is_some();
+        if let Some(codes) = clipboard::sequence(text, tmux) {
+            return match (&self.modes.screen).write_all(codes.as_bytes()) {
+                Ok(()) => format!("{} bytes sent to the terminal's clipboard", text.len()),
+                Err(error) => format!("nothing could be copied: {error}"),
+            };
+        }
+        let Some(folder) = folder else { return "too long for the clipboard, and there is no state folder".to_owned() };
+        let file = folder.join("copied.txt");
+        match std::fs::create_dir_all(folder).and_then(|()| std::fs::write(&file, text)) {
+            Ok(()) => format!("too long for the clipboard: written to {}", file.display()),
+            Err(error) => format!("too long for the clipboard, and {} cannot be written: {error}", file.display()),
+        }
+    }
+
+    fn edit(&mut self, file: &Path, line: u32) -> anyhow::Result<Option<String>> {
+        let (program, arguments) = editor::command(|name| std::env::var(name).ok(), file, line);
+        // What is typed is the editor's.
+        self.pause.hold(true);
+        self.modes.give_back().context("cannot restore the terminal")?;
+        let ended = Command::new(&program).args(&arguments).stdin(terminal(false)).stdout(terminal(true)).status();
+        let entered = self.reenter();
+        self.pause.hold(false);
+        entered?;
+        Ok(match ended {
+            Ok(status) if status.success() => None,
+            Ok(status) => Some(format!("{program} ended with {status}")),
+            Err(error) => Some(format!("{program} cannot be started: {error}; set $EDITOR")),
+        })
+    }
+
     fn reenter(&mut self) -> anyhow::Result<()> {
         self.modes.take().context("cannot set up the terminal")
     }
+}
+
+/// The terminal itself: our own input or output may be something else.
+fn terminal(write: bool) -> Stdio {
+    File::options().read(!write).write(write).open("/dev/tty").map_or_else(|_| Stdio::inherit(), Stdio::from)
 }
 
 /// The terminal to draw on, or why there is none.

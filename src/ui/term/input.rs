@@ -3,12 +3,14 @@
 use std::io;
 use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::net::UnixStream;
+use std::sync::Arc;
 use std::sync::mpsc::Sender;
 use std::thread;
 use std::time::Duration;
 
 use anyhow::Context as _;
 
+use super::pause::Pause;
 use super::tty;
 use crate::ui::event_loop::Message;
 
@@ -20,11 +22,11 @@ pub struct Input {
 
 impl Input {
     /// Starts reading.
-    pub fn start(keyboard: OwnedFd, messages: Sender<Message>) -> anyhow::Result<Self> {
+    pub fn start(keyboard: OwnedFd, messages: Sender<Message>, pause: Arc<Pause>) -> anyhow::Result<Self> {
         let (stop, stopped) = UnixStream::pair().context("cannot make a socket pair")?;
         let body = move || {
             // A terminal that cannot be read any more is the watchdog's business.
-            let _ = read(&keyboard, &stopped, &messages);
+            let _ = read(&keyboard, &stopped, &messages, &pause);
         };
         let thread =
             thread::Builder::new().name("umtui-keys".to_owned()).spawn(body).context("cannot start a thread")?;
@@ -41,7 +43,7 @@ impl Drop for Input {
 }
 
 /// crossterm spins on a terminal that has gone away, so it is asked only when there is something to read.
-fn read(keyboard: &OwnedFd, stopped: &UnixStream, messages: &Sender<Message>) -> io::Result<()> {
+fn read(keyboard: &OwnedFd, stopped: &UnixStream, messages: &Sender<Message>, pause: &Pause) -> io::Result<()> {
     loop {
         let [keys, stop] = tty::wait([keyboard.as_fd(), stopped.as_fd()], None)?;
         if stop.readable || stop.hung_up || keys.hung_up {
@@ -50,8 +52,12 @@ fn read(keyboard: &OwnedFd, stopped: &UnixStream, messages: &Sender<Message>) ->
         if !keys.readable {
             continue;
         }
+        if pause.is_held() {
+            pause.wait();
+            continue;
+        }
         // With a timeout of zero crossterm looks at nothing; this one ends at once as long as there are keys.
-        while crossterm::event::poll(Duration::from_millis(1))? {
+        while !pause.is_held() && crossterm::event::poll(Duration::from_millis(1))? {
             if messages.send(Message::Input(crossterm::event::read()?)).is_err() {
                 return Ok(());
             }

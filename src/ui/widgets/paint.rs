@@ -112,8 +112,17 @@ impl<'a> Paint<'a> {
 
     /// Marks what is searched for in the cells from a place on to before `end`, where `text` was drawn. If it stands in
     /// what was cut out, the sign for that is marked.
-    pub fn mark(&mut self, (x, y): (u16, u16), end: u16, text: &str) {
-        let Some(pattern) = self.sought.filter(|pattern| pattern.finds(text)) else { return };
+    pub fn mark(&mut self, at: (u16, u16), end: u16, text: &str) {
+        if let Some(pattern) = self.sought {
+            self.mark_with(pattern, at, end, text);
+        }
+    }
+
+    /// Likewise what another pattern finds.
+    pub fn mark_with(&mut self, pattern: &Pattern, (x, y): (u16, u16), end: u16, text: &str) {
+        if !pattern.finds(text) {
+            return;
+        }
         let mut cells: Vec<(u16, u16)> = Vec::new();
         let mut shown = String::new();
         let mut at = x;

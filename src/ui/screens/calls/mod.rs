@@ -9,15 +9,35 @@ mod update;
 
 use ratatui::layout::{Rect, Size};
 
+use crate::session::view::{Grouping, NodeKey};
+
 pub use state::State as Calls;
-pub use update::choose;
+pub use update::{choose, group};
 
 use super::Place;
 use super::Screen;
 use crate::session::view::{Body, SearchFrom, Status, Target, View};
 use crate::ui::effect::Effect;
 use crate::ui::keys::{Action, Context};
+use crate::ui::widgets::list::Window;
 use crate::ui::widgets::paint::Paint;
+
+impl Calls {
+    /// Shows a node under a grouping, what is above it unfolded.
+    pub fn show(&mut self, grouping: Grouping, key: NodeKey, path: &[(NodeKey, u16)], body: Size) {
+        if self.grouping != grouping {
+            update::group(self, grouping);
+            self.seek = None;
+        }
+        self.unfold(path);
+        let height = layout::list_height(body);
+        if self.number_of(key).is_none() {
+            // When its row comes it stands so far down, under what it is in.
+            self.window = Window { first: 0, cursor: height / 3 };
+        }
+        self.go_to_node(key, height);
+    }
+}
 
 impl Screen for Calls {
     fn context(&self) -> Context {
@@ -45,6 +65,18 @@ impl Screen for Calls {
 
     fn place(&self) -> Place {
         self.place()
+    }
+
+    fn title_of_place(&self) -> String {
+        self.current().map_or_else(|| "calls".to_owned(), |row| row.label.clone())
+    }
+
+    fn row_text(&self) -> Option<String> {
+        let row = self.current()?;
+        let values = columns::ORDER.map(|column| {
+            format!("{} {}", columns::title(column), columns::value(column, row, columns::Numbers::Times))
+        });
+        Some(format!("{}\t{}", row.label, values.join("\t")))
     }
 
     fn restore(&mut self, place: Place) {

@@ -98,7 +98,7 @@ fn toggle_grouping(state: &mut State, wanted: Grouping) {
 }
 
 /// Changes the grouping. Nodes are others then, so the cursor looks for its label.
-fn group(state: &mut State, grouping: Grouping) {
+pub fn group(state: &mut State, grouping: Grouping) {
     state.seek = state.current().map(|row| row.label.clone());
     state.grouping = grouping;
     if !matches!(grouping, Grouping::Flat | Grouping::Inverted) {

@@ -54,6 +54,23 @@ impl Screen for Events {
         self.place()
     }
 
+    fn title_of_place(&self) -> String {
+        let number = self.window.cursor + 1;
+        self.current().map_or_else(|| format!("event {number}"), |event| format!("event {number}: {}", event.name))
+    }
+
+    fn row_text(&self) -> Option<String> {
+        let event = self.current()?;
+        let mut fields = describe::fields(event, self.more());
+        fields.retain(|(name, value)| !name.is_empty() && !value.is_empty());
+        let fields: Vec<String> = fields.iter().map(|(name, value)| format!("{name} {value}")).collect();
+        Some(fields.join("\t"))
+    }
+
+    fn take_notice(&mut self) -> Option<String> {
+        self.notice.take()
+    }
+
     fn restore(&mut self, place: Place) {
         self.restore(place);
     }

@@ -2,7 +2,7 @@
 
 use super::describe;
 use crate::session::view::{EventGroup, EventKinds, EventRow, EventsAt, EventsRequest, EventsRows};
-use crate::ui::effect::Scope;
+use crate::ui::effect::{Goal, Scope};
 use crate::ui::screens::Place;
 use crate::ui::widgets::list::Window;
 
@@ -37,8 +37,10 @@ pub struct State {
     pub scope: Option<Scope>,
     /// Kinds of events that are shown.
     pub kinds: EventKinds,
-    /// The call to go to as soon as its row is known: thread and row there.
-    pub jump: Option<(u32, u64)>,
+    /// Where to go as soon as its row is known.
+    pub jump: Option<EventsAt>,
+    /// Something to say, once.
+    pub notice: Option<String>,
     /// A popup waits for more about the cursor's row.
     pub opened: bool,
     /// What it waits for.
@@ -77,7 +79,7 @@ impl State {
     pub fn request(&self, height: u64) -> EventsRequest {
         let (first, rows) = self.window.wanted(height);
         let at = match (self.jump, self.follow) {
-            (Some((track, row)), _) => EventsAt::Call(track, row),
+            (Some(at), _) => at,
             (None, Follow::On) => EventsAt::End,
             (None, Follow::Off) => EventsAt::Row(first),
         };
@@ -106,13 +108,26 @@ impl State {
         }
     }
 
+    /// Goes to a place among all events.
+    pub fn show_goal(&mut self, goal: Goal) {
+        self.kinds = EventKinds::ALL;
+        self.show_scope(None);
+        self.follow = Follow::Off;
+        self.jump = Some(match goal {
+            // A row that is not there is the last.
+            Goal::Row(row) => EventsAt::Number(row.saturating_sub(1)),
+            Goal::Time(ns) => EventsAt::Time(ns),
+            Goal::Address(address) => EventsAt::Address(address),
+        });
+    }
+
     /// Goes to the call that submitted the cursor's work, among all events.
     pub fn go_to_launcher(&mut self) {
         if let Some(call) = self.current().and_then(|row| row.launched_by) {
             self.kinds = EventKinds::ALL;
             self.show_scope(None);
             self.follow = Follow::Off;
-            self.jump = Some(call);
+            self.jump = Some(EventsAt::Call(call.0, call.1));
         }
     }
 
@@ -146,10 +161,16 @@ impl State {
         let total = rows.total;
         let found = rows.found;
         self.rows = Some(rows);
-        if newest && self.jump.take().is_some() {
-            if let Some(row) = found {
-                self.window.put(row, total, height);
-                self.window.centre(total, height);
+        if newest && let Some(at) = self.jump.take() {
+            match (found, at) {
+                (Some(row), _) => {
+                    self.window.put(row, total, height);
+                    self.window.centre(total, height);
+                }
+                (None, EventsAt::Address(address)) => {
+                    self.notice = Some(format!("no call was seen that allocated the memory at {address:#x}"));
+                }
+                _ => {}
             }
             return true;
         }

@@ -50,6 +50,24 @@ impl Screen for Output {
         })
     }
 
+    fn title_of_place(&self) -> String {
+        match self.place {
+            state::Place::Newest => "newest lines".to_owned(),
+            state::Place::Line(line) => {
+                let text = self.line(line).map_or("", |(_, text)| text.as_str());
+                format!("line {}: {text}", line + 1)
+            }
+        }
+    }
+
+    fn row_text(&self) -> Option<String> {
+        let line = match (self.found, self.place) {
+            (Some(line), _) | (None, state::Place::Line(line)) => line,
+            (None, state::Place::Newest) => self.total().checked_sub(1)?,
+        };
+        self.line(line).map(|(_, text)| text.clone())
+    }
+
     fn restore(&mut self, place: super::Place) {
         if let super::Place::Output(line) = place {
             self.place = line.map_or(state::Place::Newest, state::Place::Line);

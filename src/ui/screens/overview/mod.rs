@@ -43,6 +43,10 @@ impl Screen for Overview {
         super::Place::Overview
     }
 
+    fn title_of_place(&self) -> String {
+        "overview".to_owned()
+    }
+
     fn restore(&mut self, _: super::Place) {}
 
     fn matches(&self, pattern: &Pattern) -> Option<usize> {

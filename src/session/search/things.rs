@@ -1,0 +1,145 @@
+//! Everything that has a name, wherever it is shown: for the finder.
+//!
+//! A thing stands for the row of the calls tree that one would look for: a function's among all functions, a kernel's
+//! under its busiest stream. The list is made grouping by grouping, a turn for each.
+
+use std::time::Instant;
+
+use rustc_hash::FxHashMap;
+
+use super::ask::{Entry, EntryKind, SearchAnswer, SearchRequest, Target};
+use super::names::{Name, Names};
+use super::pattern::Pattern;
+use crate::graph::{Grouping, Labels, NodeKey, RowId, What};
+use crate::session::model::Model;
+
+/// Where things are looked for.
+const GROUPINGS: [Grouping; 5] =
+    [Grouping::Flat, Grouping::Thread, Grouping::Stream, Grouping::Range, Grouping::CallSite];
+/// Names found whose fit is worked out; beyond that the ones that took longest.
+const RANKED: usize = 1_000;
+/// A list that is made anew is at least so much older, in calls and records, as it has.
+const OLDER: u64 = 8;
+
+/// The things, as they were when the list was made.
+#[derive(Debug, Default)]
+pub(super) struct Things {
+    names: Names,
+    list: Vec<Thing>,
+    /// Groupings that have been gone through.
+    done: usize,
+    /// Events that there were, and names of call sites, when that began.
+    of: (u64, u64),
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Thing {
+    kind: EntryKind,
+    name: Name,
+    grouping: Grouping,
+    key: NodeKey,
+    total_ns: u64,
+    count: u64,
+}
+
+impl Things {
+    /// Goes on until `until`; lists the `limit` best.
+    pub(super) fn advance(
+        &mut self,
+        model: &mut Model,
+        request: &SearchRequest,
+        limit: usize,
+        until: Instant,
+    ) -> SearchAnswer {
+        let mut answer = SearchAnswer { id: request.id, ..SearchAnswer::default() };
+        let now = (model.trace.events(), model.symbols.version());
+        let grown = now.0 > self.of.0 + self.of.0 / OLDER || (now != self.of && now.0 < 100_000);
+        if self.done >= GROUPINGS.len() && grown {
+            (self.done, self.of) = (0, now);
+            self.list.clear();
+        }
+        while let Some(&grouping) = GROUPINGS.get(self.done) {
+            self.take(model, grouping);
+            self.done += 1;
+            if Instant::now() >= until && self.done < GROUPINGS.len() {
+                answer.share = Some(self.done as u16 * 100);
+                return answer;
+            }
+        }
+        let pattern = Pattern::new(&request.text);
+        if let Some(pattern) = &pattern
+            && !self.names.look_for(&request.text, pattern, until)
+        {
+            answer.share = Some(900);
+            return answer;
+        }
+        let found = self.ranked(&request.text, pattern.as_ref());
+        answer.count = found.len() as u64;
+        answer.entries = found.into_iter().take(limit).map(|thing| self.entry(model, &thing)).collect();
+        answer
+    }
+
+    /// Takes the things of a grouping.
+    fn take(&mut self, model: &mut Model, grouping: Grouping) {
+        if grouping == Grouping::Range && model.trace.ranges.records() == 0 {
+            return;
+        }
+        let Some((windows, _, namer)) = model.in_rows(grouping) else { return };
+        let mut best: FxHashMap<What, (NodeKey, u64, u64)> = FxHashMap::default();
+        for id in 1..windows.rows.len() {
+            let Some(row) = RowId::try_from(id).ok().and_then(|id| windows.rows.get(id)) else { continue };
+            if kind_in(grouping, row.what).is_none() || !row.any() {
+                continue;
+            }
+            let sums = row.sums();
+            let place = best.entry(row.what).or_insert((row.key, sums.total_ns, 0));
+            place.2 += sums.count;
+            if sums.total_ns > place.1 {
+                (place.0, place.1) = (row.key, sums.total_ns);
+            }
+        }
+        for (what, (key, total_ns, count)) in best {
+            let Some(kind) = kind_in(grouping, what) else { continue };
+            let name = self.names.add(&namer.label(what));
+            self.list.push(Thing { kind, name, grouping, key, total_ns, count });
+        }
+    }
+
+    /// What is found, the best first.
+    fn ranked(&self, text: &str, pattern: Option<&Pattern>) -> Vec<Thing> {
+        let finds = self.names.finds(text);
+        let is_found = |thing: &&Thing| pattern.is_none() || finds.is_some_and(|finds| finds.has(thing.name));
+        let mut found: Vec<Thing> = self.list.iter().filter(is_found).copied().collect();
+        found.sort_unstable_by_key(|thing| (std::cmp::Reverse(thing.total_ns), thing.kind, thing.key));
+        if let Some(pattern) = pattern {
+            let rest = found.split_off(found.len().min(RANKED));
+            found.sort_by_cached_key(|thing| std::cmp::Reverse(pattern.score(self.names.text(thing.name))));
+            found.extend(rest);
+        }
+        found
+    }
+
+    fn entry(&self, model: &mut Model, thing: &Thing) -> Entry {
+        let Thing { kind, name, grouping, key, total_ns, count } = *thing;
+        let path = model.in_rows(grouping).and_then(|(windows, ..)| {
+            let path = windows.path(windows.rows.find(key)?);
+            Some(path.into_iter().filter_map(|id| windows.rows.get(id)).map(|row| (row.key, row.depth)).collect())
+        });
+        let target = Target::Node { key, path: path.unwrap_or_default() };
+        Entry { kind, label: self.names.text(name).to_owned(), grouping, target, total_ns, count }
+    }
+}
+
+/// What kind of thing stands in this grouping's rows; `None`: it is looked for elsewhere.
+const fn kind_in(grouping: Grouping, what: What) -> Option<EntryKind> {
+    match (grouping, what) {
+        (Grouping::Flat, What::Call(_)) => Some(EntryKind::Function),
+        (Grouping::Thread, What::Process(_)) => Some(EntryKind::Process),
+        (Grouping::Thread, What::Thread(_)) => Some(EntryKind::Thread),
+        (Grouping::Stream, What::Stream(_) | What::Ids(..)) => Some(EntryKind::Stream),
+        (Grouping::Stream, What::Kernel(_)) => Some(EntryKind::Kernel),
+        (Grouping::Range, What::Range(..)) => Some(EntryKind::Range),
+        (Grouping::CallSite, What::Site(_)) => Some(EntryKind::Site),
+        _ => None,
+    }
+}

@@ -1,0 +1,168 @@
+//! Commands that are typed after `:`. To add one: a row in [`COMMANDS`].
+//!
+//! What is no command is a place to go to among the events: a time (`1.5s`), an address (`0x7f..`), a row (`1234`).
+
+use super::effect::{Effect, Goal};
+use super::screens::ScreenId;
+use crate::config::nearest::nearest;
+use crate::session::view::Grouping;
+
+/// A command.
+#[derive(Debug)]
+pub struct Command {
+    /// What is typed.
+    pub name: &'static str,
+    /// What follows, in a word.
+    pub arguments: &'static str,
+    /// One line for the palette.
+    pub doc: &'static str,
+    /// Reads what follows; an error says what was expected.
+    pub run: fn(&str) -> Result<Effect, String>,
+}
+
+impl PartialEq for Command {
+    fn eq(&self, other: &Self) -> bool {
+        self.name == other.name
+    }
+}
+
+/// All of them.
+pub static COMMANDS: &[Command] = &[
+    Command { name: "screen", arguments: "NAME", doc: "show a screen", run: screen },
+    Command { name: "group", arguments: "BY", doc: "put the calls together by thread, stream, ...", run: group },
+    Command { name: "time", arguments: "1.5s", doc: "go to the first event from that time on", run: time },
+    Command { name: "row", arguments: "1234", doc: "go to the event with that number", run: row },
+    Command { name: "address", arguments: "0x7f..", doc: "go to the call that allocated it", run: address },
+];
+
+/// The name of the command that a line begins with.
+pub fn name_of(line: &str) -> Option<&'static str> {
+    let word = line.split_whitespace().next()?;
+    COMMANDS.iter().map(|command| command.name).find(|name| *name == word)
+}
+
+/// Whether a line can be run as it is.
+pub fn is_one(line: &str) -> bool {
+    match name_of(line) {
+        Some(name) => line.trim() != name,
+        None => goal(line).is_some(),
+    }
+}
+
+/// Runs a line.
+///
+/// # Errors
+/// What is wrong with it, and what was expected.
+pub fn run(line: &str) -> Result<Effect, String> {
+    let line = line.trim();
+    let (word, rest) = line.split_once(char::is_whitespace).unwrap_or((line, ""));
+    if let Some(command) = COMMANDS.iter().find(|command| command.name == word) {
+        return (command.run)(rest.trim());
+    }
+    goal(line).map(Effect::Events).ok_or_else(|| {
+        let meant = nearest(word, COMMANDS.iter().map(|command| command.name));
+        let meant = meant.map_or(String::new(), |name| format!("; did you mean {name}?"));
+        format!("'{word}' is no command, time (1.5s), address (0x7f..) or row (1234){meant}")
+    })
+}
+
+fn goal(text: &str) -> Option<Goal> {
+    let text = text.trim();
+    if let Some(digits) = text.strip_prefix("0x") {
+        return u64::from_str_radix(digits, 16).ok().map(Goal::Address);
+    }
+    match text.replace([',', '_'], "").parse() {
+        Ok(row) => Some(Goal::Row(row)),
+        Err(_) => nanoseconds(text).map(Goal::Time),
+    }
+}
+
+/// `1.5s`, `300ms`, `12 us`, `40ns`, `2m`; ns.
+fn nanoseconds(text: &str) -> Option<u64> {
+    let at = text.find(|c: char| !c.is_ascii_digit() && c != '.')?;
+    let (number, unit) = text.split_at_checked(at)?;
+    let unit: u64 = match unit.trim() {
+        "ns" => 1,
+        "us" => 1_000,
+        "ms" => 1_000_000,
+        "s" => 1_000_000_000,
+        "m" | "min" => 60_000_000_000,
+        _ => return None,
+    };
+    let (whole, fraction) = number.split_once('.').unwrap_or((number, "0"));
+    let whole: u64 = whole.parse().ok()?;
+    let digits = fraction.get(..fraction.len().min(9))?;
+    let scale = 10_u64.checked_pow(u32::try_from(digits.len()).ok()?)?;
+    let part = u128::from(digits.parse::<u64>().ok()?) * u128::from(unit) / u128::from(scale);
+    whole.checked_mul(unit)?.checked_add(u64::try_from(part).ok()?)
+}
+
+fn screen(name: &str) -> Result<Effect, String> {
+    name.parse::<ScreenId>().map(Effect::Go)
+}
+
+fn group(name: &str) -> Result<Effect, String> {
+    const NAMES: [(&str, Grouping); 7] = [
+        ("thread", Grouping::Thread),
+        ("stream", Grouping::Stream),
+        ("device", Grouping::Device),
+        ("range", Grouping::Range),
+        ("site", Grouping::CallSite),
+        ("function", Grouping::Flat),
+        ("callers", Grouping::Inverted),
+    ];
+    let found = NAMES.iter().find(|(known, _)| *known == name);
+    found
+        .map(|(_, grouping)| Effect::Group(*grouping))
+        .ok_or_else(|| format!("group: '{name}' is not one of {}", NAMES.map(|(name, _)| name).join(", ")))
+}
+
+fn time(text: &str) -> Result<Effect, String> {
+    let time = nanoseconds(text).ok_or_else(|| format!("time: '{text}' is not a number with ns, us, ms, s or m"))?;
+    Ok(Effect::Events(Goal::Time(time)))
+}
+
+fn row(text: &str) -> Result<Effect, String> {
+    let row = text.replace([',', '_'], "").parse().map_err(|_| format!("row: '{text}' is not a number"))?;
+    Ok(Effect::Events(Goal::Row(row)))
+}
+
+fn address(text: &str) -> Result<Effect, String> {
+    let digits = text.strip_prefix("0x").unwrap_or(text);
+    let address = u64::from_str_radix(digits, 16);
+    let address = address.map_err(|_| format!("address: '{text}' is not a hexadecimal number"))?;
+    Ok(Effect::Events(Goal::Address(address)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn times_addresses_and_rows_are_told_apart() {
+        let cases = [
+            ("1.5s", Goal::Time(1_500_000_000)),
+            ("300 ms", Goal::Time(300_000_000)),
+            ("0.25us", Goal::Time(250)),
+            ("2m", Goal::Time(120_000_000_000)),
+            ("0x7f10", Goal::Address(0x7f10)),
+            ("1,234", Goal::Row(1_234)),
+        ];
+        for (text, goal) in cases {
+            assert_eq!(run(text), Ok(Effect::Events(goal)), "{text}");
+            assert!(is_one(text));
+        }
+        for text in ["", "1.5", "s", "1.5.5s", "0xg", "99999999999999999999s", "-1s", "1e9s"] {
+            assert!(run(text).is_err(), "{text}");
+        }
+    }
+
+    #[test]
+    fn a_wrong_line_says_what_was_expected() {
+        assert_eq!(run("screen events"), Ok(Effect::Go(ScreenId::Events)));
+        assert_eq!(run("group  site "), Ok(Effect::Group(Grouping::CallSite)));
+        assert!(run("screen x").unwrap_err().contains("'x' is not one of overview"));
+        assert!(run("scren calls").unwrap_err().ends_with("did you mean screen?"));
+        assert!(!is_one("screen") && is_one("screen calls") && !is_one("fold all"));
+    }
+}
