@@ -160,6 +160,11 @@ impl Model {
         rows
     }
 
+    /// Whether what rows by range are made of has been made.
+    pub(super) fn has_ranges(&self) -> bool {
+        self.ranged.is_some()
+    }
+
     /// The rows of a grouping as they are now, what they are made of, and what they are called.
     pub(super) fn in_rows(&mut self, grouping: Grouping) -> Option<(&mut Windows, (&Cells, &Work), Namer<'_>)> {
         if self.lensed.is_on() {

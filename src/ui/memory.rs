@@ -74,7 +74,8 @@ impl Memory {
         fs::create_dir_all(place.parent().unwrap_or(folder))?;
         let fresh = place.with_extension(format!("json.{}", std::process::id()));
         fs::write(&fresh, self.value().to_string())?;
-        fs::rename(&fresh, place)
+        fs::rename(&fresh, &place)?;
+        forget(place.parent().unwrap_or(folder))
     }
 
     fn of(value: &Value) -> Self {
@@ -100,6 +101,23 @@ impl Memory {
             "places": self.places.iter().map(kept).collect::<Vec<_>>(),
         })
     }
+}
+
+/// Traces that are remembered.
+const TRACES: usize = 500;
+
+/// Removes the files that have not been written for the longest time, if there are too many.
+fn forget(folder: &Path) -> io::Result<()> {
+    let files = fs::read_dir(folder)?.flatten().map(|entry| entry.path());
+    let mut files: Vec<PathBuf> =
+        files.filter(|path| path.extension().is_some_and(|extension| extension == "json")).collect();
+    if files.len() > TRACES {
+        files.sort_by_cached_key(|path| fs::metadata(path).and_then(|data| data.modified()).ok());
+        for old in files.iter().take(files.len() - TRACES) {
+            fs::remove_file(old)?;
+        }
+    }
+    Ok(())
 }
 
 const GROUPINGS: [(&str, Grouping); 7] = [

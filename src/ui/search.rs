@@ -168,6 +168,11 @@ impl Search {
         }
     }
 
+    /// Whether all has been looked at and nothing was found.
+    pub fn has_failed(&self) -> bool {
+        self.answer.as_ref().is_some_and(|answer| answer.share.is_none() && answer.found.is_none())
+    }
+
     /// How it stands, in a few words; nothing if nobody asked.
     pub fn note(&self) -> Option<(String, Role)> {
         self.pattern.as_ref()?;

@@ -61,6 +61,10 @@ impl Launch {
         }
         // Nobody's own settings.
         command.env("UMTUI_CONFIG", "/dev/null");
+        // What one test leaves behind must not meet another.
+        static NUMBER: std::sync::atomic::AtomicUsize = std::sync::atomic::AtomicUsize::new(0);
+        let state = format!("state-{}-{}", std::process::id(), NUMBER.fetch_add(1, Ordering::Relaxed));
+        command.env("XDG_STATE_HOME", Path::new(env!("CARGO_TARGET_TMPDIR")).join(state));
         command.env("TERM", "xterm-256color");
         command.env("LANG", "C.UTF-8");
         command.env("LD_LIBRARY_PATH", GUEST);

@@ -22,7 +22,7 @@ fn the_finder_goes_to_the_row_of_the_calls_and_to_the_events_behind() {
     stage.press("g p");
     assert!(stage.text().contains("go to") && stage.text().contains("screen"), "{}", stage.text());
     stage.type_text("memory_mon");
-    assert!(stage.text().contains("1 names"), "{}", stage.text());
+    assert!(stage.text().contains("1 name "), "{}", stage.text());
     stage.press("Enter");
     assert!(stage.cursor_line().contains("memory_monitor"), "{}", stage.text());
     stage.press("Esc");

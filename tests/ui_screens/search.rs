@@ -79,6 +79,10 @@ fn what_is_not_there_leaves_the_cursor_where_it_was() {
     assert!(last_line(&stage).contains("no match"), "{}", stage.text());
     stage.press("Ctrl-u");
     assert_eq!(stage.cursor_line(), before);
+    // Of what is not shown nothing is found, which is said.
+    stage.press("Esc f j Enter Esc /");
+    stage.type_text("zz");
+    assert!(last_line(&stage).contains("no match among these kinds of events"), "{}", stage.text());
 }
 
 #[test]

@@ -30,6 +30,8 @@ fn way_to(context: Context) -> Option<(ScreenId, &'static str)> {
         Context::Columns => (ScreenId::Calls, "f"),
         Context::Kinds => (ScreenId::Events, "f"),
         Context::Details => (ScreenId::Events, "Enter"),
+        Context::Finder => (ScreenId::Calls, "g p"),
+        Context::Palette => (ScreenId::Calls, ":"),
         Context::QuitDialog => (ScreenId::Calls, "q"),
         Context::Prompt => (ScreenId::Calls, "/"),
     })

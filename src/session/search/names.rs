@@ -200,6 +200,33 @@ mod tests {
         assert_eq!((passes, names.finds("99").unwrap().count()), (8, 19));
     }
 
+    /// A key over a hundred thousand long names costs a few scans for a plain text, both measured here and now.
+    #[test]
+    fn a_pass_costs_a_few_plain_scans() {
+        let mut names = Names::default();
+        let word = "void at::native::vectorized_elementwise_kernel<4, at::native::CUDAFunctor_add<float>, std::array<char*, 3ul> >";
+        let list: Vec<String> = (0..20_000).map(|number| format!("{number} {word} {word} {number}")).collect();
+        list.iter().for_each(|name| {
+            names.add(name);
+        });
+        let (mut ratio, mut found) = (f64::MAX, 0);
+        for round in 0..5 {
+            // Another text each time: what was found is remembered.
+            let text = format!("zq{round}functorx");
+            let pattern = Pattern::new(&text).unwrap();
+            let begun = Instant::now();
+            assert!(names.look_for(&text, &pattern, soon()));
+            let own = begun.elapsed();
+            let begun = Instant::now();
+            found += list.iter().filter(|name| name.contains(&text)).count();
+            ratio = ratio.min(own.as_secs_f64() / begun.elapsed().as_secs_f64());
+        }
+        assert_eq!(found, 0);
+        // Without optimisation the automaton is slow and the standard library is not.
+        let most = if cfg!(debug_assertions) { 400.0 } else { 8.0 };
+        assert!(ratio < most, "{ratio:.1} times a plain scan");
+    }
+
     proptest! {
         #[test]
         fn narrowing_changes_nothing(

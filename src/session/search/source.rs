@@ -17,11 +17,13 @@ pub(super) fn source(model: &mut Model, view: &View, from: From, until: Instant)
             let (windows, ..) = model.in_rows(calls.grouping).ok_or("there are no rows")?;
             let row = windows.rows.find(key).ok_or("this row is no longer there")?;
             let rows = windows.path(row).into_iter().chain([row]);
-            let sites = rows.filter_map(|row| match windows.rows.get(row)?.what {
+            let mut sites = rows.filter_map(|row| match windows.rows.get(row)?.what {
                 What::Site(site) => Some(site),
                 _ => None,
             });
-            sites.last().ok_or("this row is not about one place in code: go to a call site, or to a row below one")?
+            sites
+                .next_back()
+                .ok_or("this row is not about one place in code: go to a call site, or to a row below one")?
         }
         (View::Events(events), From::Row(row)) => {
             let (site, _) = model.in_order(events.kinds, events.node, until, |mut order, context| {

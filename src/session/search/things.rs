@@ -18,6 +18,8 @@ const GROUPINGS: [Grouping; 5] =
     [Grouping::Flat, Grouping::Thread, Grouping::Stream, Grouping::Range, Grouping::CallSite];
 /// Names found whose fit is worked out; beyond that the ones that took longest.
 const RANKED: usize = 1_000;
+/// Calls of a trace whose ranges are listed before rows by range have been looked at.
+const RANGED: u64 = 2_000_000;
 /// A list that is made anew is at least so much older, in calls and records, as it has.
 const OLDER: u64 = 8;
 
@@ -81,7 +83,9 @@ impl Things {
 
     /// Takes the things of a grouping.
     fn take(&mut self, model: &mut Model, grouping: Grouping) {
-        if grouping == Grouping::Range && model.trace.ranges.records() == 0 {
+        // Rows by range take a pass over all calls when they are first made: too long to hold up the reader for.
+        let none = model.trace.ranges.records() == 0 || (model.trace.calls() > RANGED && !model.has_ranges());
+        if grouping == Grouping::Range && none {
             return;
         }
         let Some((windows, _, namer)) = model.in_rows(grouping) else { return };

@@ -87,7 +87,12 @@ impl Root {
     fn tell_search(&mut self) {
         let local = self.search.pattern(self.current).and_then(|pattern| self.screen().matches(pattern));
         let local = local.map(|count| (format!("{} match here", format::grouped(count as u64)), Role::Dim));
-        let note = local.or_else(|| self.search.note());
+        let mut note = local.or_else(|| self.search.note());
+        if let (Some((text, _)), Some(limits)) = (&mut note, self.screen().limits())
+            && self.search.has_failed()
+        {
+            text.push_str(&format!(" among {limits}"));
+        }
         match (self.layers.last_mut(), note) {
             (Some(layer), note) => {
                 let (text, role) = note.unwrap_or((String::new(), Role::Dim));
@@ -116,7 +121,11 @@ impl Root {
 
     fn take_names(&mut self, entries: Vec<Entry>, count: Option<u64>) {
         let Some(layer) = self.layers.last_mut().filter(|layer| layer.context() == Context::Finder) else { return };
-        let note = count.map_or_else(|| "searching".to_owned(), |count| format!("{} names", format::grouped(count)));
+        let note = match count {
+            None => "searching".to_owned(),
+            Some(1) => "1 name".to_owned(),
+            Some(count) => format!("{} names", format::grouped(count)),
+        };
         layer.take_news(&News::Note(note, Role::Dim));
         if count.is_some() {
             layer.take_news(&News::Items(finder::things(entries)));

@@ -75,6 +75,10 @@ pub trait Screen {
     fn row_text(&self) -> Option<String> {
         None
     }
+    /// What alone it shows, and how to see all, if it leaves something out.
+    fn limits(&self) -> Option<&'static str> {
+        None
+    }
     /// Something to say about what was asked for, once.
     fn take_notice(&mut self) -> Option<String> {
         None

@@ -13,7 +13,7 @@ pub use state::State as Events;
 
 use super::Place;
 use super::Screen;
-use crate::session::view::{Body, SearchFrom, Status, Target, View};
+use crate::session::view::{Body, EventKinds, SearchFrom, Status, Target, View};
 use crate::ui::effect::Effect;
 use crate::ui::keys::{Action, Context};
 use crate::ui::widgets::paint::Paint;
@@ -65,6 +65,14 @@ impl Screen for Events {
         fields.retain(|(name, value)| !name.is_empty() && !value.is_empty());
         let fields: Vec<String> = fields.iter().map(|(name, value)| format!("{name} {value}")).collect();
         Some(fields.join("\t"))
+    }
+
+    fn limits(&self) -> Option<&'static str> {
+        match (&self.scope, self.kinds == EventKinds::ALL) {
+            (Some(_), _) => Some("these events; Backspace shows all"),
+            (None, false) => Some("these kinds of events; f a shows all"),
+            (None, true) => None,
+        }
     }
 
     fn take_notice(&mut self) -> Option<String> {
