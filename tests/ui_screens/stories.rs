@@ -40,6 +40,10 @@ fn way_to(context: Context) -> Option<(ScreenId, &'static str)> {
 /// Keys before an action's own, so that it has something to do: context, or empty for all; action; keys.
 const BEFORE: &[(&str, &str, &str)] = &[
     ("", "up", "G"),
+    ("finder", "up", "Down Down"),
+    ("finder", "page-up", "PgDn"),
+    ("commands", "up", "Down Down"),
+    ("commands", "page-up", "PgDn"),
     ("", "half-up", "G"),
     ("", "page-up", "G"),
     ("", "top", "G"),
