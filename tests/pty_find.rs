@@ -64,7 +64,8 @@ fn the_finder_and_the_palette_lead_there() {
     terminal.keys(":0\r");
     terminal.wait_for(&["every event in order", "1 of"]);
     terminal.keys(":no such thing\r");
-    terminal.keys("\x1b:screen out\r");
+    terminal.wait_for(&["'no' is no command"]);
+    terminal.keys(":screen out\r");
     terminal.wait_for(&["'out' is not one of overview"]);
     terminal.keys("q");
     terminal.exits_with(Exit::Status(0));

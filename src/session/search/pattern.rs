@@ -96,9 +96,15 @@ impl Pattern {
     /// Whether it is found in a name of which the packed form and the mask are at hand.
     #[must_use]
     pub fn finds_packed(&self, packed: &[u8], letters: u64, name: &str) -> bool {
-        let exact = !self.minds_case && self.words.iter().all(|word| word.ascii);
-        let found = self.words.iter().all(|word| word.mask & !letters == 0 && word.finds_packed(packed));
-        found && (exact || self.finds(name))
+        if self.words.iter().any(|word| word.mask & !letters != 0) {
+            return false;
+        }
+        // Where case matters the letters themselves are looked at, and in the packed form only where words begin.
+        if self.words.iter().all(|word| word.ascii) && (!self.minds_case || name.is_ascii()) {
+            let bytes = if self.minds_case { name.as_bytes() } else { packed };
+            return self.words.iter().all(|word| word.finds_packed(bytes, packed));
+        }
+        self.finds(name)
     }
 
     /// Where it stands in a text, in order; `None` if it is not found there.
@@ -164,11 +170,12 @@ impl Word {
         let letters: Vec<char> = letters.collect();
         let (mut table, mut mask) = (Box::new([0; 128]), 0);
         for (index, &letter) in letters.iter().enumerate() {
-            let byte = byte(letter);
-            if let Some(states) = table.get_mut(usize::from(byte)) {
+            // Capitals as they are: without them it is small letters in both.
+            let own = u8::try_from(letter).ok().filter(u8::is_ascii).unwrap_or(OTHER);
+            if let Some(states) = table.get_mut(usize::from(own)) {
                 *states |= 1 << (index + 1);
             }
-            mask |= bit(byte);
+            mask |= bit(byte(letter));
         }
         let ascii = letters.iter().all(char::is_ascii);
         Self { text: letters.iter().collect(), letters, table, mask, ascii, exact: true }
@@ -198,9 +205,35 @@ impl Word {
         false
     }
 
-    fn finds_packed(&self, packed: &[u8]) -> bool {
-        let states = |byte: u8| self.table.get(usize::from(byte & !BEGINS)).copied().unwrap_or(0);
-        self.run(packed.iter().map(|&byte| (states(byte), byte & BEGINS != 0)))
+    /// The same automaton over bytes, with the marks of `packed`. Where nothing is near, it goes straight to the next
+    /// letter that can be the first, or that begins a word.
+    fn finds_packed(&self, bytes: &[u8], packed: &[u8]) -> bool {
+        let end = 1 << self.letters.len();
+        let (mut now, mut ever) = ([0u64; SKIPPED + 1], 0u64);
+        let skips = if self.is_loose() { u64::MAX } else { 0 };
+        let jumps = if self.exact { 0 } else { u64::MAX };
+        let mut letters = bytes.iter().zip(packed).map(|(&byte, &mark)| {
+            let states = self.table.get(usize::from(byte & !BEGINS)).copied().unwrap_or(0);
+            (states, mark & BEGINS != 0)
+        });
+        loop {
+            let near = now[0] | ((now[1] | now[2]) & skips);
+            let next = if near == 0 {
+                letters.find(|(states, begins)| states & 2 != 0 || (*begins && ever & jumps != 0))
+            } else {
+                letters.next()
+            };
+            let Some((states, begins)) = next else { return false };
+            let from = near | if begins { ever & jumps } else { 0 } | 1;
+            now = [(from << 1) & states, now[0], now[1]];
+            if near == 0 {
+                (now[1], now[2]) = (0, 0);
+            }
+            ever |= now[0];
+            if now[0] & end != 0 {
+                return true;
+            }
+        }
     }
 
     fn states(&self, letter: char) -> u64 {

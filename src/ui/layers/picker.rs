@@ -105,7 +105,8 @@ impl Picker {
     }
 
     fn choose(&mut self, events: bool) -> Effect {
-        if self.ask == Ask::Palette && command::is_one(self.input.text()) {
+        let line = self.ask == Ask::Palette && !self.input.text().trim().is_empty();
+        if line && (command::is_one(self.input.text()) || self.shown.is_empty()) {
             return Effect::Command(self.input.text().to_owned());
         }
         let Some(item) = self.current().cloned() else { return Effect::None };
@@ -237,8 +238,9 @@ mod tests {
         picker.insert("rev");
         assert_eq!(picker.shown.len(), 1);
         assert_eq!(picker.update(Action::Open, AREA), Effect::Act(Some(ScreenId::Calls), Action::SortReverse));
+        // What fits nothing is told to be no command.
         picker.insert("zzz");
-        assert_eq!(picker.update(Action::Open, AREA), Effect::None);
+        assert_eq!(picker.update(Action::Open, AREA), Effect::Command("revzzz".to_owned()));
     }
 
     #[test]
