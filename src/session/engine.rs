@@ -176,6 +176,7 @@ impl Engine {
     /// Goes on with what a request looks for, until `until`.
     pub(super) fn search(&mut self, request: &ViewRequest, until: Instant) -> Option<SearchAnswer> {
         let wanted = request.search.as_ref()?;
+        self.search.see_through(&request.lens);
         let mut answer = self.search.advance((&mut self.model, self.output.as_ref()), &request.view, wanted, until);
         if let Phase::Opening(share) = self.phase {
             // There is more to come that may match.

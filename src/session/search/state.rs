@@ -15,11 +15,12 @@ use super::verdicts::{Part, Verdicts};
 use crate::session::events::place_of;
 use crate::session::model::Model;
 use crate::session::output::OutputFiles;
-use crate::session::view::{EventsRequest, OutputRequest, View};
+use crate::session::view::{EventsRequest, Lens, OutputRequest, View};
 
 /// What is looked for, and what is known of it.
 #[derive(Debug, Default)]
 pub struct Search {
+    lens: Lens,
     tree: Tree,
     things: Things,
     /// What `blocks` and `verdicts` are of.
@@ -73,6 +74,10 @@ impl Search {
                 let events =
                     EventsRequest { at: crate::session::view::EventsAt::End, rows: 0, details: None, ..*events };
                 self.begin(Of { text: request.text.clone(), list: Which::Events(events), names: version });
+                // As long as it is not known which events are shown, there is nothing to count.
+                if !model.in_order(events.kinds, events.node, until, |_, _| ()).1 {
+                    return SearchAnswer { share: Some(0), ..nothing };
+                }
                 let mut verdicts = std::mem::take(&mut self.verdicts);
                 let mut list = Events { model, request: events, verdicts: &mut verdicts, pattern: &pattern, until };
                 let answer = self.in_list(&mut list, request, until, Events::place);
@@ -86,6 +91,15 @@ impl Search {
                 let mut list = Lines { output, pattern };
                 self.in_list(&mut list, request, until, |_, _| String::new())
             }
+        }
+    }
+
+    /// Forgets what was found where other rows are shown now: what a screen is seen through has changed.
+    pub(in crate::session) fn see_through(&mut self, lens: &Lens) {
+        if self.lens != *lens {
+            self.lens = lens.clone();
+            (self.of, self.wanted, self.found) = (None, None, None);
+            (self.tree, self.things) = (Tree::default(), Things::default());
         }
     }
 
