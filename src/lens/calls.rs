@@ -197,13 +197,21 @@ fn end_of(block: &Block, at: usize, call: &Call) -> u64 {
     if block.has_ended(at) { call.end_ns() } else { u64::MAX }
 }
 
+/// What the records of a function's calls hold.
+#[derive(Clone, Copy, Default)]
+struct Function {
+    sizes: bool,
+    pointers: bool,
+    /// It can answer "not ready".
+    asks: bool,
+}
+
 /// What raw records say of a block's calls.
 struct Sizes<'a> {
     around: &'a Surroundings<'a>,
     block: &'a Block,
     records: Option<Records<'a>>,
-    /// Whether a function has sizes or pointers, and whether it can answer "not ready".
-    known: Vec<Option<(bool, bool)>>,
+    known: Vec<Option<Function>>,
 }
 
 impl<'a> Sizes<'a> {
@@ -213,17 +221,20 @@ impl<'a> Sizes<'a> {
         Self { around, block, records: file.map(|file| Records::new(Some(file))), known: Vec::new() }
     }
 
-    fn of_function(&mut self, id: ApiId) -> (bool, bool) {
+    fn of_function(&mut self, id: ApiId) -> Function {
         if self.known.len() <= id.index() {
             self.known.resize(id.index() + 1, None);
         }
         let around = self.around;
-        let Some(known) = self.known.get_mut(id.index()) else { return (false, false) };
+        let Some(known) = self.known.get_mut(id.index()) else { return Function::default() };
         *known.get_or_insert_with(|| {
-            let Some(api) = around.trace.api(id) else { return (false, false) };
-            let wanted = |kind: ArgKind| matches!(kind, ArgKind::Size | ArgKind::Pointer);
-            let arguments = api.signature.arguments.iter().any(|argument| wanted(argument.kind));
-            (arguments, base_name(around.trace.names.get(api.name)).ends_with("Query"))
+            let Some(api) = around.trace.api(id) else { return Function::default() };
+            let sized = ["bytes", "width", "pitch"];
+            Function {
+                sizes: sized.iter().any(|role| api.signature.role(role).is_some()),
+                pointers: api.signature.arguments.iter().any(|argument| argument.kind == ArgKind::Pointer),
+                asks: base_name(around.trace.names.get(api.name)).ends_with("Query"),
+            }
         })
     }
 
@@ -242,8 +253,7 @@ impl<'a> Sizes<'a> {
         if !self.block.has_ended(at) || call.flags.entry_only() || call.flags.has(CallFlags::NOT_STATUS) {
             return None;
         }
-        let (_, asks) = self.of_function(call.api);
-        if !call.flags.failed() && !asks {
+        if !call.flags.failed() && !self.of_function(call.api).asks {
             return Some(0);
         }
         self.record(at, call).map(|record| record.status())
@@ -251,7 +261,7 @@ impl<'a> Sizes<'a> {
 
     /// Bytes that a call is about.
     fn of(&mut self, at: usize, call: &Call) -> Option<u64> {
-        if !self.of_function(call.api).0 {
+        if !self.of_function(call.api).sizes {
             return None;
         }
         let api = self.around.trace.api(call.api)?;
@@ -266,7 +276,7 @@ impl<'a> Sizes<'a> {
 
     /// Whether an argument of a call points to these addresses, or to an area that overlaps them.
     fn touches(&mut self, at: usize, call: &Call, (from, to): (u64, u64)) -> bool {
-        if !self.of_function(call.api).0 {
+        if !self.of_function(call.api).pointers {
             return false;
         }
         let bytes = self.of(at, call).unwrap_or(1).max(1);

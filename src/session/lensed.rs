@@ -105,7 +105,7 @@ impl Model {
     pub(super) fn lensed_view(&mut self, grouping: Grouping) -> Option<&mut Windows> {
         let by_range = grouping == Grouping::Range;
         if by_range {
-            self.lensed.sifting.as_mut()?.want_ranged();
+            self.lensed.sifting.as_mut()?.want_ranged(&self.trace);
         }
         let lensed = &mut self.lensed;
         let sifting = lensed.sifting.as_ref()?;

@@ -443,8 +443,12 @@ impl Sifting {
     }
 
     /// Asks for rows by range from now on.
-    pub(super) fn want_ranged(&mut self) {
+    pub(super) fn want_ranged(&mut self, trace: &Trace) {
         if self.ranged.is_none() {
+            // What the GPU did is put into ranges at once.
+            if let Ok(mut spans) = self.spans.write() {
+                spans.update(trace);
+            }
             self.ranged = Some((Sifted::by_range(self.spans.clone()), Vec::new()));
             self.complete = false;
         }
