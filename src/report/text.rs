@@ -150,7 +150,8 @@ fn line(out: &mut String, label: &str, text: &str) {
 
 fn functions(report: &Report, out: &mut String) {
     if report.apis.is_empty() {
-        out.push_str("\nno call has ended\n");
+        let why = if report.lens.is_some() { "no call is selected" } else { "no call has ended" };
+        out.push_str(&format!("\n{why}\n"));
         return;
     }
     out.push('\n');
