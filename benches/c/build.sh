@@ -10,7 +10,7 @@ flags="-O2 -std=gnu11 -Wall -Wextra -Werror"
 # shellcheck disable=SC2086
 {
     $CC $flags -shared -fPIC -Wl,-soname,libcuda.so.1 -o "$out/libcuda.so.1" "$src/driver.c"
-    for name in loop worst; do
+    for name in loop worst many; do
         $CC $flags -o "$out/$name" "$src/$name.c" -L"$out" -l:libcuda.so.1 -Wl,-rpath,"$out" -lpthread
     done
     # For uftrace: the called functions compiled with -pg, the loop that calls them not.
