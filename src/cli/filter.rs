@@ -63,10 +63,21 @@ pub struct Recorded {
     pub compiled: String,
 }
 
+/// Why nothing can be recorded by a filter.
+#[derive(Debug, thiserror::Error)]
+pub enum NotRecorded {
+    /// It is none.
+    #[error(transparent)]
+    Filter(#[from] FilterError),
+    /// It asks for what the hook cannot know.
+    #[error("--filter: {0}")]
+    Unknown(String),
+}
+
 /// The filter that stands for a recording on the command line.
-pub(super) fn recorded(text: &str) -> Result<Recorded, String> {
-    let filter = filter::named_or_read(text.as_ref()).map_err(|error| error.to_string())?;
-    filter::compiled(&filter).map(|compiled| Recorded { compiled })
+pub(super) fn recorded(text: &str) -> Result<Recorded, NotRecorded> {
+    let filter = filter::named_or_read(text.as_ref())?;
+    filter::compiled(&filter).map(|compiled| Recorded { compiled }).map_err(NotRecorded::Unknown)
 }
 
 /// Does what was asked for; 1 if a file that was to be checked is no filter.

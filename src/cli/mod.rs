@@ -27,6 +27,9 @@ use clap::Parser as _;
 
 pub use arguments::{Arguments, Command};
 
+use crate::filter::FilterError;
+use filter::NotRecorded;
+
 /// What umtui is, in ten lines, for those who start it with nothing else.
 const SHORT: &str = include_str!("short.txt");
 
@@ -41,19 +44,30 @@ pub fn main() -> ExitCode {
         let _ = std::io::stdout().write_all(SHORT.as_bytes());
         return ExitCode::from(UNUSABLE);
     }
-    let arguments = Arguments::parse_from(with_subcommand(std::env::args_os()));
+    let arguments = match Arguments::try_parse_from(with_subcommand(std::env::args_os())) {
+        Ok(arguments) => arguments,
+        Err(error) => match std::error::Error::source(&error).and_then(|why| why.downcast_ref::<NotRecorded>()) {
+            // As `report` and `open` say it: without the whole filter, which may be long.
+            Some(why @ NotRecorded::Filter(filter)) => return unusable(why, Some(filter)),
+            Some(why) => return unusable(why, None),
+            None => error.exit(),
+        },
+    };
     match dispatch(arguments) {
         Ok(status) => ExitCode::from(status),
-        Err(error) => {
-            // One line, causes included; a reader that has gone is not worth a second error.
-            use std::io::Write as _;
-            let _ = writeln!(std::io::stderr(), "umtui: {error:#}");
-            if let Some(filter) = error.downcast_ref::<crate::filter::FilterError>() {
-                let _ = write!(std::io::stderr(), "{}", filter.excerpt());
-            }
-            ExitCode::from(UNUSABLE)
-        }
+        Err(error) => unusable(&format_args!("{error:#}"), error.downcast_ref()),
     }
+}
+
+/// Says in one line why nothing can be done, and shows the place if it is in a filter.
+fn unusable(why: &dyn std::fmt::Display, filter: Option<&FilterError>) -> ExitCode {
+    use std::io::Write as _;
+    // A reader that has gone is not worth a second error.
+    let _ = writeln!(std::io::stderr(), "umtui: {why}");
+    if let Some(filter) = filter {
+        let _ = write!(std::io::stderr(), "{}", filter.excerpt());
+    }
+    ExitCode::from(UNUSABLE)
 }
 
 fn dispatch(arguments: Arguments) -> anyhow::Result<u8> {

@@ -82,6 +82,10 @@ impl Filter {
         if bytes.len() > MAX_BYTES {
             return Err(whole(format!("is larger than {} KiB, which no filter is", MAX_BYTES >> 10)));
         }
+        if bytes.trim_ascii().is_empty() {
+            // More likely one that was never written than one that means everything.
+            return Err(whole("is empty; a filter that selects all is `everything`".to_owned()));
+        }
         Self::of_bytes(&origin, Some(path), &bytes)
     }
 
@@ -111,7 +115,11 @@ impl Filter {
     pub fn write(&self, spelling: Spelling) -> String {
         match spelling {
             Spelling::Xml => xml::write(self),
-            Spelling::Toml => toml::write(self),
+            Spelling::Toml => match toml::write(self) {
+                // A file with nothing in it is refused.
+                text if text.is_empty() => "# everything\n".to_owned(),
+                text => text,
+            },
             Spelling::Expression => expression::write(&self.condition) + "\n",
         }
     }

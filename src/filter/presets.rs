@@ -93,7 +93,8 @@ pub fn named(name: &str) -> Option<Result<Filter, FilterError>> {
 /// If it is none of them; with the place.
 pub fn named_or_read(text: &OsStr) -> Result<Filter, FilterError> {
     let path = Path::new(text);
-    if path.is_file() {
+    // Also what is no plain file: `--filter <(...)` is a pipe.
+    if path.exists() && !path.is_dir() {
         return Filter::read(path);
     }
     let Some(text) = text.to_str() else {
@@ -102,14 +103,23 @@ pub fn named_or_read(text: &OsStr) -> Result<Filter, FilterError> {
     if let Some(filter) = named(text) {
         return filter;
     }
-    let is_file_name = Path::new(text).extension().is_some_and(|kind| kind == "xml" || kind == "toml");
-    if is_file_name && !text.contains(char::is_whitespace) && !text.contains(':') {
+    let is_file_name = path.extension().is_some_and(|kind| kind == "xml" || kind == "toml" || kind == "expr");
+    // No function has a slash in its name; regular expressions and call sites (`site:src/a.cu`) come with a sign.
+    let is_path = is_file_name || text.contains('/');
+    if path.is_dir() && !text.is_empty() {
+        return Err(FilterError::whole(text, "is a folder; a filter is a file, a name or an expression"));
+    }
+    let is_word = !text.contains(|char: char| char.is_whitespace() || ":~<>='\"(,".contains(char));
+    if is_path && is_word {
         return Err(FilterError::whole(text, "no such file"));
     }
     if text.trim_start().starts_with('<') {
         return Filter::of_bytes("", None, text.as_bytes());
     }
     let filter = expression::read("", text).map(Filter::from)?;
+    if !is_word {
+        return Ok(filter);
+    }
     let all = listed();
     // A word alone is more likely to be a misspelt name than a function.
     match nearest(text, all.iter().map(|listed| listed.name.as_str())) {
@@ -187,7 +197,14 @@ mod tests {
         assert_eq!(read("errors").unwrap().name, "errors");
         assert_eq!(read("failed").unwrap().condition, crate::filter::Condition::Failed);
         assert!(read("<filter><include><failed/></include></filter>").is_ok());
-        assert!(read("gone.xml").unwrap_err().to_string().contains("no such file"));
+        for gone in ["gone.xml", "gone.expr", "./gone", "/nowhere/gone"] {
+            assert!(read(gone).unwrap_err().to_string().contains("no such file"), "{gone}");
+        }
+        assert!(read("filters").unwrap_err().to_string().contains("is a folder"));
+        assert!(read("/dev/zero").unwrap_err().to_string().contains("is larger"));
+        for expression in ["site:src/a.cu", "api~a/b", "'a/b'", "(site:src/gone.toml)", "allocation:x"] {
+            assert!(read(expression).is_ok(), "{expression}");
+        }
         assert!(read("slow-cals").unwrap_err().to_string().contains("did you mean slow-calls?"));
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("f.xml");
