@@ -403,3 +403,13 @@ fn what_is_no_filter_is_said_at_once_and_where() {
     }
     assert!(!Path::new(out).exists());
 }
+
+#[test]
+fn the_example_of_the_readme_works() {
+    let page = std::fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/README.md")).unwrap();
+    let line = page.lines().find(|line| line.starts_with("    umtui report DIR --filter")).unwrap();
+    let line = line.replace("umtui", "\"$0\"").replace("DIR", "\"$1\"");
+    let output = Command::new("sh").args(["-c", &line, UMTUI]).arg(run("training")).output().unwrap();
+    let shown = text(&output.stdout);
+    assert!(output.status.success() && shown.contains("\nfilter ") && shown.contains("\nrange "), "{output:?}");
+}
