@@ -7,6 +7,7 @@ use super::arguments::Seen;
 use crate::filter::{self, Spelling};
 use crate::lens::{Lens, Plan, parse_range};
 use crate::session::Loaded;
+use crate::ui::lens::{Chosen, Look};
 
 /// How long the names of call sites are looked up for a filter that asks for them.
 const NAMING: Duration = Duration::from_secs(30);
@@ -30,6 +31,19 @@ pub(super) fn lens(seen: &Seen) -> anyhow::Result<(Lens, String)> {
     }
     Plan::new(&lens)?;
     Ok((lens, text))
+}
+
+/// What the screens begin with.
+///
+/// # Errors
+/// If the filter or the range is none.
+pub(super) fn look(seen: &Seen) -> anyhow::Result<Look> {
+    let (lens, text) = lens(seen)?;
+    // A file's expression may be long; its name says more, and a preset's can be typed again.
+    let named = seen.filter.as_ref().and_then(|given| given.to_str()).filter(|given| filter::named(given).is_some());
+    let text = named.unwrap_or(&text);
+    let filter = lens.condition.and_then(|condition| Chosen::named(text, (*condition).clone()));
+    Ok(Look { filter, range: lens.range, off: false })
 }
 
 /// Looks at recordings through it.

@@ -45,6 +45,15 @@ impl FilterError {
         Self { origin: origin.to_owned(), line: 0, column: 0, message: message.into(), excerpt: String::new() }
     }
 
+    /// What is wrong and where, without saying that it is about a filter: for a line on which one is typed.
+    #[must_use]
+    pub fn message_with_place(&self) -> String {
+        match self.column {
+            0 => self.message.clone(),
+            column => format!("column {column}: {}", self.message),
+        }
+    }
+
     /// The line, and marks below the place, each ended by a line end; empty if it is not about a place.
     #[must_use]
     pub fn excerpt(&self) -> &str {

@@ -35,12 +35,13 @@ impl Asks {
     /// The question to ask now, if any.
     pub fn question(&mut self, root: &Root, now: Instant) -> Option<ViewRequest> {
         let view = root.screen().view(root.body().as_size());
+        let through = root.lenses.lens();
         let before = self.view.as_ref();
         let other_screen = before.is_none_or(|(screen, ..)| *screen != root.current);
         let search = root.search.request().cloned();
         let new_search = search.is_some() && search != self.search;
         let changed =
-            new_search || other_screen || before.is_none_or(|(_, before, lens)| *before != view || *lens != root.lens);
+            new_search || other_screen || before.is_none_or(|(_, before, lens)| *before != view || *lens != through);
         let held = matches!(root.display, Display::Held { .. });
         let let_go = std::mem::replace(&mut self.held, held) && !held;
         if !changed && !let_go && self.due.is_none_or(|due| now < due) {
@@ -55,8 +56,8 @@ impl Asks {
         }
         self.due = Some(now + LOST);
         self.search.clone_from(&search);
-        self.view = Some((root.current, view.clone(), root.lens.clone()));
-        Some(ViewRequest { id: self.newest, view, search, lens: root.lens.clone() })
+        self.view = Some((root.current, view.clone(), through.clone()));
+        Some(ViewRequest { id: self.newest, view, search, lens: through })
     }
 
     /// When the next question is due with nothing else happening.
@@ -86,6 +87,7 @@ impl Asks {
             root.recall(&answer.status);
             root.status = Some(answer.status);
         }
+        let status_changed = (newest && root.tell_lens()) || status_changed;
         rows_changed || status_changed
     }
 }

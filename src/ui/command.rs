@@ -5,7 +5,7 @@
 use super::effect::{Effect, Goal};
 use super::screens::ScreenId;
 use crate::config::nearest::nearest;
-use crate::session::view::Grouping;
+use crate::session::view::{Grouping, parse_range};
 
 /// A command.
 #[derive(Debug)]
@@ -28,6 +28,15 @@ impl PartialEq for Command {
 
 /// All of them.
 pub static COMMANDS: &[Command] = &[
+    Command {
+        name: "filter",
+        arguments: "EXPR",
+        doc: "show what fits an expression, or a filter by its name",
+        run: filter,
+    },
+    Command { name: "range", arguments: "1.5s..2s", doc: "look at this time; also 1.5s+10ms", run: range },
+    Command { name: "clear", arguments: "all", doc: "show everything, at all time", run: clear },
+    Command { name: "save", arguments: "NAME", doc: "keep the filter in force under this name", run: save },
     Command { name: "screen", arguments: "NAME", doc: "show a screen", run: screen },
     Command { name: "group", arguments: "BY", doc: "put the calls together by thread, stream, ...", run: group },
     Command { name: "time", arguments: "1.5s", doc: "go to the first event from that time on", run: time },
@@ -44,8 +53,9 @@ pub fn name_of(line: &str) -> Option<&'static str> {
 /// Whether a line can be run as it is.
 pub fn is_one(line: &str) -> bool {
     match name_of(line) {
+        Some("clear") => true,
         Some(name) => line.trim() != name,
-        None => goal(line).is_some(),
+        None => goal(line).is_some() || parse_range(line).is_ok(),
     }
 }
 
@@ -58,6 +68,9 @@ pub fn run(line: &str) -> Result<Effect, String> {
     let (word, rest) = line.split_once(char::is_whitespace).unwrap_or((line, ""));
     if let Some(command) = COMMANDS.iter().find(|command| command.name == word) {
         return (command.run)(rest.trim());
+    }
+    if let Ok(range) = parse_range(line) {
+        return Ok(Effect::Range(Some(range)));
     }
     goal(line).map(Effect::Events).ok_or_else(|| {
         let meant = nearest(word, COMMANDS.iter().map(|command| command.name));
@@ -95,6 +108,22 @@ fn nanoseconds(text: &str) -> Option<u64> {
     let scale = 10_u64.checked_pow(u32::try_from(digits.len()).ok()?)?;
     let part = u128::from(digits.parse::<u64>().ok()?) * u128::from(unit) / u128::from(scale);
     whole.checked_mul(unit)?.checked_add(u64::try_from(part).ok()?)
+}
+
+fn filter(text: &str) -> Result<Effect, String> {
+    Ok(Effect::Filter(text.to_owned()))
+}
+
+fn range(text: &str) -> Result<Effect, String> {
+    parse_range(text).map(|range| Effect::Range(Some(range))).map_err(|error| format!("range: {error}"))
+}
+
+fn clear(_: &str) -> Result<Effect, String> {
+    Ok(Effect::ClearLens)
+}
+
+fn save(name: &str) -> Result<Effect, String> {
+    Ok(Effect::SaveFilter(name.to_owned()))
 }
 
 fn screen(name: &str) -> Result<Effect, String> {
@@ -163,6 +192,11 @@ mod tests {
         assert_eq!(run("group  site "), Ok(Effect::Group(Grouping::CallSite)));
         assert!(run("screen x").unwrap_err().contains("'x' is not one of overview"));
         assert!(run("scren calls").unwrap_err().ends_with("did you mean screen?"));
+        for (line, range) in [("1.5s..2s", (1_500_000_000, 2_000_000_000)), ("range +10ms", (0, 10_000_000))] {
+            assert_eq!(run(line), Ok(Effect::Range(Some(range))));
+            assert!(is_one(line));
+        }
+        assert!(run("range 2s..1s").is_err() && is_one("clear"));
         assert!(!is_one("screen") && is_one("screen calls") && !is_one("fold all"));
     }
 }

@@ -42,6 +42,10 @@ pub enum Ask {
     Palette,
     /// Marks to go to.
     Marks,
+    /// What is to be shown.
+    Filter,
+    /// Filters to choose from.
+    Filters,
 }
 
 impl Ask {
@@ -49,8 +53,9 @@ impl Ask {
     pub fn sign(self) -> &'static str {
         match self {
             Self::Search => "/",
+            Self::Filter => "&",
             Self::Palette => ":",
-            Self::Finder | Self::Marks => "> ",
+            Self::Finder | Self::Marks | Self::Filters => "> ",
         }
     }
 
@@ -61,6 +66,8 @@ impl Ask {
             Self::Finder => "go to",
             Self::Palette => "commands",
             Self::Marks => "marks",
+            Self::Filter => "filter",
+            Self::Filters => "filters",
         }
     }
 
@@ -70,6 +77,8 @@ impl Ask {
             Self::Finder => "functions, kernels, threads, streams, ranges, call sites, screens",
             Self::Palette => "an action, or a time (1.5s), address (0x7f..) or row (1234) to go to",
             Self::Marks => "marks",
+            Self::Filter => "api:cudaMem* -thread:7 dur>=1ms; Enter keeps, Esc goes back, empty shows all",
+            Self::Filters => "a filter; :save NAME keeps the one in force",
             Self::Search => "Enter stays there, Esc goes back, then n N go on; 'text as it stands",
         }
     }
@@ -139,6 +148,16 @@ pub enum Effect {
     Command(String),
     /// Goes to a thing of the trace, or to the events behind it.
     GoTo(Box<Entry>, bool),
+    /// Looks at this time: from and to, ns since the trace began; `None`: all.
+    Range(Option<(u64, u64)>),
+    /// Looks through the filter of this name, or this expression; an empty one shows all.
+    Filter(String),
+    /// Shows everything, at all time.
+    ClearLens,
+    /// Saves the filter in force under a name.
+    SaveFilter(String),
+    /// Looks through a filter that was chosen from a list.
+    ChooseFilter(String),
     /// Goes to a mark.
     Jump(usize),
     /// Goes to a place among the events.

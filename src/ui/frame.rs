@@ -11,12 +11,13 @@ use ratatui::buffer::Buffer;
 use ratatui::layout::{Rect, Size};
 
 use super::keys::{Action, Key};
+use super::lens;
 use super::root::{Display, Root, SMALLEST};
 use super::text::{format, truncate};
 use super::theme::Role;
 use super::widgets::paint::Paint;
 use super::widgets::popup;
-use crate::session::view::{LensStatus, Phase, Status};
+use crate::session::view::{Phase, Status};
 
 /// Draws everything.
 pub fn draw(root: &Root, buffer: &mut Buffer) {
@@ -94,23 +95,36 @@ fn parts(root: &Root) -> Vec<Part> {
         0 => add("lost 0".to_owned(), Role::Plain, 4),
         lost => add(format!("LOST {}", format::count(lost)), Role::Bad, 1),
     }
-    match &status.damage {
-        Some(_) => add("damaged".to_owned(), Role::Warning, 2),
-        None => match &status.lens {
-            Some(lens) => add(lens_words(lens), Role::Warning, 2),
-            None => add("all time".to_owned(), Role::Dim, 5),
-        },
+    if status.damage.is_some() {
+        add("damaged".to_owned(), Role::Warning, 2);
     }
+    lens_parts(root, status, &mut parts);
     parts
 }
 
-/// How much a lens lets through.
-fn lens_words(lens: &LensStatus) -> String {
-    if lens.error.is_some() {
-        return "filter unusable".to_owned();
+/// Cells that a filter's text has in the title line.
+const FILTER: usize = 28;
+
+/// The filter, the range of time, and how much they hide.
+fn lens_parts(root: &Root, status: &Status, parts: &mut Vec<Part>) {
+    let mut add = |text: String, role, goes| parts.push(Part { text, role, goes });
+    let look = root.lenses.seen();
+    if look.off {
+        return add("lens off".to_owned(), Role::Warning, 2);
     }
-    let (shown, more) = (format::count(lens.shown), if lens.partial { "+" } else { "" });
-    format!("filter: {shown}{more}, {} hidden", format::count(lens.hidden))
+    if let Some(filter) = &look.filter {
+        let text = crate::session::safe::safe(&filter.text).into_owned();
+        let text = truncate::end(&text, FILTER, root.theme.glyphs.ellipsis).into_owned();
+        add(format!("& {text}"), Role::Strong, 2);
+    }
+    match look.range {
+        Some(range) => add(lens::words::range(range), Role::Strong, 2),
+        None if status.lens.is_none() => add("all time".to_owned(), Role::Dim, 5),
+        None => {}
+    }
+    if let Some(lens) = &status.lens {
+        add(lens::words::counts(lens), Role::Warning, 1);
+    }
 }
 
 fn title(root: &Root, paint: &mut Paint<'_>, line: Rect) {

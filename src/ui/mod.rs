@@ -17,6 +17,7 @@ pub mod event_loop;
 pub mod frame;
 pub mod keys;
 pub mod layers;
+pub mod lens;
 pub mod memory;
 pub mod root;
 pub mod screens;

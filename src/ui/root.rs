@@ -5,6 +5,7 @@
 
 mod find;
 mod keep;
+mod look;
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -15,13 +16,14 @@ use ratatui::layout::{Rect, Size};
 use super::effect::{Ask, Effect, Outcome, Popup};
 use super::keys::{Action, Context, Key, Keymap, Match, keymap};
 use super::layers::{self, Layer};
+use super::lens::Lenses;
 use super::memory::Memory;
-use super::screens::{Screen, ScreenId, Screens, calls};
+use super::screens::{Place, Screen, ScreenId, Screens, calls};
 use super::search::Search;
 use super::setup::Setup;
 use super::theme::Theme;
 use crate::session::handle::Child;
-use crate::session::view::{Lens, Phase, Status, Step};
+use crate::session::view::{Phase, Status, Step};
 
 /// What the loop must do after a key.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -73,7 +75,9 @@ pub struct Root {
     /// The title line's content; `None` until the first answer.
     pub status: Option<Status>,
     /// What every screen is seen through.
-    pub lens: Lens,
+    pub lenses: Lenses,
+    /// Where one was when a filter began to be typed.
+    filter_from: Option<Place>,
     /// Whether new rows reach the screen.
     pub display: Display,
     /// Something to tell the user, until the next key.
@@ -120,7 +124,8 @@ impl Root {
             prefix: Vec::new(),
             continuations_shown: false,
             status: None,
-            lens: setup.lens,
+            lenses: Lenses::new(setup.look),
+            filter_from: None,
             display: Display::Running,
             notice: setup.notice,
             size,
@@ -228,8 +233,18 @@ impl Root {
             Action::Mark => self.mark(),
             Action::Marks => self.open_marks(),
             Action::ClearMarks => self.clear_marks(),
+            Action::Filter => self.begin_filter(),
+            Action::Like => self.filter_like(),
+            Action::InvertFilter => self.invert_filter(),
+            Action::ToggleLens => self.toggle_lens(),
+            Action::UndoLens => self.undo_lens(),
+            Action::Span => self.look_at_span(),
+            Action::AllTime => self.look_at(None),
+            Action::Filters => self.open_filters(),
+            Action::Unscope if !self.screen().is_scoped() => self.undo_lens(),
             Action::NextMatch => self.next_match(Step::Next),
             Action::PreviousMatch => self.next_match(Step::Previous),
+            Action::Back if self.layers.is_empty() && self.screens.get_mut(self.current).cancel() => Order::None,
             Action::Back if self.layers.is_empty() && self.search.is_on() => {
                 self.search.cancelled();
                 Order::None
@@ -274,6 +289,11 @@ impl Root {
             Effect::Act(screen, action) => return self.do_chosen(screen, action),
             Effect::Command(line) => return self.run_command(&line),
             Effect::GoTo(entry, events) => self.go_to_thing(*entry, events),
+            Effect::Range(range) => return self.look_at(range),
+            Effect::Filter(text) => self.filter_by(&text),
+            Effect::ClearLens => self.clear_lens(),
+            Effect::SaveFilter(name) => self.save_filter(&name),
+            Effect::ChooseFilter(text) => self.choose_filter(&text),
             Effect::Jump(number) => self.jump(number),
             Effect::Events(goal) => self.go_among_events(goal),
             Effect::Group(grouping) => {

@@ -60,7 +60,7 @@ pub fn settle(config: &Config, flags: Flags, variable: impl Fn(&str) -> Option<S
         continuations: delay(config),
         mouse: flags.mouse || config.value("input.mouse") == Some(Value::Flag(true)),
         columns: chosen(config),
-        lens: Default::default(),
+        look: Default::default(),
         state_folder: super::memory::folder(&variable),
         first_is_wanted: flags.first.is_some(),
         notice: notice(config, &problems),

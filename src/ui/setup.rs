@@ -4,10 +4,10 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use super::keys::Keymap;
+use super::lens::Look;
 use super::screens::ScreenId;
 use super::screens::calls::columns::Chosen;
 use super::theme::Theme;
-use crate::session::view::Lens;
 
 /// Time that a prefix waits before the box says what may follow it.
 pub const CONTINUATIONS: Duration = Duration::from_millis(300);
@@ -28,7 +28,7 @@ pub struct Setup {
     /// Columns of the calls.
     pub columns: Chosen,
     /// What every screen is seen through.
-    pub lens: Lens,
+    pub look: Look,
     /// Where is kept what is remembered of traces; nothing is if there is no such place.
     pub state_folder: Option<PathBuf>,
     /// The first screen was asked for: one does not come back to another.
@@ -48,7 +48,7 @@ impl Setup {
             continuations: CONTINUATIONS,
             mouse: false,
             columns: Chosen::default(),
-            lens: Lens::default(),
+            look: Look::default(),
             state_folder: None,
             first_is_wanted: false,
             notice: None,

@@ -54,6 +54,11 @@ impl Handle for Fake {
             View::Output(request) => Body::Output(output(&request)),
         };
         let mut status = said.status.clone();
+        if !request.lens.is_clear() {
+            let (shown, cut) = if request.lens.range.is_some() { (120, 2) } else { (1_950_000, 0) };
+            status.lens =
+                Some(LensStatus { shown, hidden: 3_900_000 - shown, cut, done: 1_000, ..LensStatus::default() });
+        }
         let body = if said.names.is_empty() { body } else { renamed(body, &mut status, &said.names) };
         let answer = Answer { id: request.id, epoch: 1, status, body, search };
         let _ = self.answers.send(Message::Answer(Box::new(answer)));

@@ -58,6 +58,15 @@ pub enum Action {
     Automatic,
     Edit(Edit),
     Complete,
+    Filter,
+    Like,
+    InvertFilter,
+    ToggleLens,
+    UndoLens,
+    SelectRange,
+    Span,
+    AllTime,
+    Filters,
     Search,
     NextMatch,
     PreviousMatch,
@@ -169,6 +178,8 @@ const TEXT: &[Context] = &[Prompt, Finder, Palette];
 const PICKERS: &[Context] = &[Finder, Palette];
 const SCREENS: &[Context] = &[Overview, Calls, Events, Output];
 const POPUPS: &[Context] = &[Help, Columns, Kinds, Details];
+/// Where Backspace has nothing else to show again.
+const UNSCOPED: &[Context] = &[Overview, Calls, Output];
 const CURSOR: &[Context] = &[Calls, Events];
 const SCROLL: &[Context] = &[Calls, Events, Output, Help, Columns, Kinds, Details];
 
@@ -244,7 +255,14 @@ pub static TABLE: &[Entry] = &[
     row(Action::FoldTo(2), "fold-to-2", &["z 2"], &[Calls], "", "Show two levels under the roots"),
     row(Action::FoldTo(3), "fold-to-3", &["z 3"], &[Calls], "", "Show three levels under the roots"),
     row(Action::FoldTo(4), "fold-to-4", &["z 4"], &[Calls], "", "Show four levels under the roots"),
-    row(Action::Unscope, "all-events", &["Backspace"], &[Events], "", "Show all events again"),
+    row(
+        Action::Unscope,
+        "all-events",
+        &["Backspace"],
+        &[Events],
+        "",
+        "Show all events again; then undo the last change of the lens",
+    ),
     row(Action::Follow, "follow", &["F"], &[Events, Output], "follow", "Follow the newest, or stop following"),
     row(Action::ScrollLeft, "scroll-left", &["h", "Left"], &[Events, Output], "", "Scroll to the left"),
     row(Action::ScrollRight, "scroll-right", &["l", "Right"], &[Events, Output], "", "Scroll to the right"),
@@ -256,6 +274,22 @@ pub static TABLE: &[Entry] = &[
     row(Action::Terminate, "terminate", &["t"], &[QuitDialog], "terminate", "Ask the program to end, then quit"),
     row(Action::Stay, "stay", &["s", "q"], &[QuitDialog], "stay", "Do not quit"),
     row(Action::Search, "search", &["/"], SCREENS, "search", "Search names; matches are marked, nothing is hidden"),
+    row(Action::Filter, "filter", &["&"], SCREENS, "filter", "Filter: only what fits is shown and counted"),
+    row(Action::Like, "filter-like", &["@", "="], CURSOR, "", "Filter like this row; again: no longer"),
+    row(Action::InvertFilter, "filter-invert", &["!"], SCREENS, "", "Turn the filter round, or what @ added last"),
+    row(
+        Action::ToggleLens,
+        "lens-off",
+        &["\\", "g l"],
+        SCREENS,
+        "",
+        "Switch filter and range of time off, or on again",
+    ),
+    row(Action::UndoLens, "lens-undo", &["Backspace"], UNSCOPED, "", "Undo the last change of filter or range of time"),
+    row(Action::SelectRange, "select-range", &["v"], &[Events], "", "Choose a range of time: move, then Enter"),
+    row(Action::Span, "range-of-row", &["R"], &[Events], "", "Look at the time of this row alone"),
+    row(Action::AllTime, "all-time", &["0", "_"], SCREENS, "", "Look at all time again"),
+    row(Action::Filters, "filters", &["P"], SCREENS, "", "Choose among filters that have a name"),
     row(Action::NextMatch, "next-match", &["n"], SCREENS, "", "Go to the next match"),
     row(Action::PreviousMatch, "previous-match", &["N"], SCREENS, "", "Go to the match before"),
     row(Action::Finder, "finder", &["g p", "Ctrl-p"], SCREENS, "", "Go to a function, kernel, thread, range, screen"),

@@ -35,6 +35,8 @@ pub enum Then {
     Thing(Box<Entry>),
     /// Goes to a mark.
     Mark(usize),
+    /// Looks through a filter.
+    Filter(String),
     /// Does what a key would do, on this screen.
     Act(Option<ScreenId>, Action),
     /// Waits for the command's arguments.
@@ -113,6 +115,7 @@ impl Picker {
         match item.then {
             Then::Screen(screen) => Effect::Act(None, Action::Go(screen)),
             Then::Thing(entry) => Effect::GoTo(entry, events),
+            Then::Filter(text) => Effect::ChooseFilter(text),
             Then::Mark(number) => Effect::Jump(number),
             Then::Act(screen, action) => Effect::Act(screen, action),
             Then::Begin(command) => {

@@ -53,6 +53,10 @@ impl Prompt {
 
     /// Takes the next completion.
     fn complete(&mut self) -> Effect {
+        // What is offered goes on at the end.
+        if self.input.before().len() != self.input.text().len() {
+            return Effect::None;
+        }
         let number = self.taken.map_or(0, |(number, _)| (number + 1) % self.offers.len().max(1));
         let Some(offer) = self.offers.get(number) else { return Effect::None };
         let from = self.taken.map_or(offer.from, |(_, from)| from);

@@ -16,6 +16,9 @@ impl Root {
     /// Takes what was typed into a prompt or a list.
     pub(super) fn said(&mut self, ask: Ask, said: Said, text: &str) {
         let before = self.history(ask).last().cloned();
+        if ask == Ask::Filter && said == Said::Entered && !self.takes_filter(text) {
+            return;
+        }
         if said == Said::Entered {
             self.layers.pop();
             self.remember(ask, text);
@@ -24,7 +27,8 @@ impl Root {
             (Ask::Search, _) => self.said_search(said, text, before.as_deref()),
             (Ask::Finder, Said::Typed) => self.search.ask_names(text, finder::NAMES),
             (Ask::Finder, _) => self.search.ask_no_more(),
-            (Ask::Palette | Ask::Marks, _) => {}
+            (Ask::Filter, _) => self.said_filter(said, text),
+            (Ask::Palette | Ask::Marks | Ask::Filters, _) => {}
         }
     }
 

@@ -11,6 +11,7 @@ use ratatui::layout::{Rect, Size};
 use super::effect::Effect;
 use super::keys::{Action, Context};
 use super::widgets::paint::Paint;
+use crate::filter::Condition;
 use crate::session::search::Pattern;
 use crate::session::view::{Body, SearchFrom, Status, Target, View};
 
@@ -95,6 +96,24 @@ pub trait Screen {
     fn matches(&self, _pattern: &Pattern) -> Option<usize> {
         None
     }
+    /// What the cursor's row is like, as a filter.
+    fn like(&self) -> Option<Condition> {
+        None
+    }
+    /// Begin and end of the cursor's row, ns since the trace began.
+    fn span(&self) -> Option<(u64, u64)> {
+        None
+    }
+    /// Whether it shows only what is behind something.
+    fn is_scoped(&self) -> bool {
+        false
+    }
+    /// Leaves what has been begun on it, if anything has.
+    fn cancel(&mut self) -> bool {
+        false
+    }
+    /// Other rows are coming, of the same trace: stays where one is in time.
+    fn stay(&mut self) {}
     /// It was left by going back.
     fn leave(&mut self) {}
 }

@@ -16,9 +16,11 @@ pub use update::{choose, group};
 
 use super::Place;
 use super::Screen;
+use crate::filter::Condition;
 use crate::session::view::{Body, SearchFrom, Status, Target, View};
 use crate::ui::effect::Effect;
 use crate::ui::keys::{Action, Context};
+use crate::ui::lens::like;
 use crate::ui::widgets::list::Window;
 use crate::ui::widgets::paint::Paint;
 
@@ -59,8 +61,8 @@ impl Screen for Calls {
         update::update(self, action, body)
     }
 
-    fn draw(&self, paint: &mut Paint<'_>, area: Rect, _status: &Status) {
-        draw::draw(self, paint, area);
+    fn draw(&self, paint: &mut Paint<'_>, area: Rect, status: &Status) {
+        draw::draw(self, paint, area, status.lens.is_some());
     }
 
     fn place(&self) -> Place {
@@ -77,6 +79,10 @@ impl Screen for Calls {
             format!("{} {}", columns::title(column), columns::value(column, row, columns::Numbers::Times))
         });
         Some(format!("{}\t{}", row.label, values.join("\t")))
+    }
+
+    fn like(&self) -> Option<Condition> {
+        self.current().and_then(like::call_row)
     }
 
     fn restore(&mut self, place: Place) {

@@ -12,6 +12,7 @@ use super::describe;
 use super::layout;
 use super::state::{Follow, State};
 use crate::session::view::{EventGroup, EventKinds, EventRow, Outcome};
+use crate::ui::lens;
 use crate::ui::text::{format, truncate};
 use crate::ui::theme::Role;
 use crate::ui::widgets::paint::Paint;
@@ -54,13 +55,14 @@ impl Columns {
 }
 
 /// Draws the screen.
-pub fn draw(state: &State, paint: &mut Paint<'_>, area: Rect) {
+pub fn draw(state: &State, paint: &mut Paint<'_>, area: Rect, through_lens: bool) {
     let parts = layout::of(area);
     summary(state, paint, parts.summary);
     let columns = Columns::of(parts.list);
     heading(paint, parts.heading, &columns);
     match &state.rows {
         None => empty(paint, parts.list, "reading"),
+        Some(rows) if rows.total == 0 && through_lens => empty(paint, parts.list, lens::words::EMPTY),
         Some(rows) if rows.total == 0 && (state.kinds != EventKinds::ALL || state.scope.is_some()) => {
             empty(paint, parts.list, "no such events; f chooses the kinds")
         }
@@ -90,6 +92,11 @@ fn summary(state: &State, paint: &mut Paint<'_>, area: Rect) {
     let cells = u16::try_from(place.len()).unwrap_or(0).min(area.width);
     paint.right(area.x, area.y, area.width, &place, if state.follow == Follow::On { Role::Strong } else { Role::Dim });
     let room = area.width.saturating_sub(cells + 1);
+    if let Some(range) = state.chosen_range() {
+        let text = format!("time {}   Enter looks at it, Esc leaves", lens::words::range(range));
+        paint.text(area.x, area.y, room, &text, Role::Strong);
+        return;
+    }
     match &state.scope {
         None => {
             let text = format!("{} in order", kinds_name(state.kinds));
@@ -141,7 +148,10 @@ fn list(state: &State, paint: &mut Paint<'_>, area: Rect, columns: &Columns) {
     for (y, number) in (area.y..area.bottom()).zip(state.window.first..) {
         let Some(event) = state.row(number) else { continue };
         line(paint, y, event, columns, state.shift);
-        if number == state.window.cursor {
+        let chosen = state
+            .selecting
+            .is_some_and(|(from, _)| (from.min(state.window.cursor)..=from.max(state.window.cursor)).contains(&number));
+        if chosen || number == state.window.cursor {
             paint.lay_over(Rect { y, height: 1, ..area }, Role::Cursor);
         }
     }

@@ -11,11 +11,15 @@ use ratatui::layout::{Rect, Size};
 pub use describe::group_name;
 pub use state::State as Events;
 
+use state::span;
+
 use super::Place;
 use super::Screen;
+use crate::filter::Condition;
 use crate::session::view::{Body, EventKinds, SearchFrom, Status, Target, View};
 use crate::ui::effect::Effect;
 use crate::ui::keys::{Action, Context};
+use crate::ui::lens::like;
 use crate::ui::widgets::paint::Paint;
 
 impl Screen for Events {
@@ -42,8 +46,8 @@ impl Screen for Events {
         update::update(self, action, body)
     }
 
-    fn draw(&self, paint: &mut Paint<'_>, area: Rect, _status: &Status) {
-        draw::draw(self, paint, area);
+    fn draw(&self, paint: &mut Paint<'_>, area: Rect, status: &Status) {
+        draw::draw(self, paint, area, status.lens.is_some());
     }
 
     fn take_details(&mut self) -> Option<Vec<(String, String)>> {
@@ -77,6 +81,26 @@ impl Screen for Events {
 
     fn take_notice(&mut self) -> Option<String> {
         self.notice.take()
+    }
+
+    fn like(&self) -> Option<Condition> {
+        self.current().and_then(like::event)
+    }
+
+    fn span(&self) -> Option<(u64, u64)> {
+        self.current().map(span)
+    }
+
+    fn is_scoped(&self) -> bool {
+        self.scope.is_some()
+    }
+
+    fn cancel(&mut self) -> bool {
+        self.selecting.take().is_some()
+    }
+
+    fn stay(&mut self) {
+        self.stay();
     }
 
     fn restore(&mut self, place: Place) {

@@ -39,6 +39,8 @@ pub struct State {
     pub kinds: EventKinds,
     /// Where to go as soon as its row is known.
     pub jump: Option<EventsAt>,
+    /// Where a range of time begins that is being chosen: its row, and when the event begins and ends.
+    pub selecting: Option<(u64, (u64, u64))>,
     /// Something to say, once.
     pub notice: Option<String>,
     /// A popup waits for more about the cursor's row.
@@ -154,6 +156,30 @@ impl State {
         }
     }
 
+    /// The range of time that is being chosen, ns since the trace began.
+    pub fn chosen_range(&self) -> Option<(u64, u64)> {
+        let (_, (from, to)) = self.selecting?;
+        let here = self.current().map(span).unwrap_or((from, to));
+        Some((from.min(here.0), to.max(here.1)))
+    }
+
+    /// Begins to choose a range of time at the cursor's event, or leaves that.
+    pub fn select(&mut self) {
+        self.selecting = match self.selecting {
+            Some(_) => None,
+            None => self.current().map(span).map(|span| (self.window.cursor, span)),
+        };
+        self.follow = Follow::Off;
+    }
+
+    /// Other rows are coming: goes to where the cursor's event is among them, or would be.
+    pub fn stay(&mut self) {
+        self.selecting = None;
+        if let Some(start) = self.current().filter(|_| self.follow == Follow::Off).map(|event| event.start_ns) {
+            self.jump = Some(EventsAt::Time(start));
+        }
+    }
+
     /// Takes rows.
     pub fn take(&mut self, rows: EventsRows, newest: bool, height: u64) -> bool {
         let before = self.window;
@@ -184,4 +210,9 @@ impl State {
         }
         changed || before != self.window
     }
+}
+
+/// Begin and end of an event; of one whose end is not known its begin.
+pub fn span(event: &EventRow) -> (u64, u64) {
+    (event.start_ns, event.start_ns.saturating_add(event.duration_ns.unwrap_or(0)))
 }

@@ -1,0 +1,279 @@
+//! What is looked through, as the user thinks of it: a filter with the text it was written as, a range of time, and
+//! whether both are switched off for now. Each change can be undone.
+
+pub mod like;
+pub mod offers;
+pub mod words;
+
+use std::sync::Arc;
+
+use crate::filter::{Condition, Filter, FilterError, Listed, Spelling, expression};
+use crate::session::view::Lens;
+
+/// Changes that can be undone.
+const UNDONE: usize = 100;
+
+/// A filter as it was chosen.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Chosen {
+    /// As it was typed, or its name.
+    pub text: String,
+    /// What it asks.
+    pub condition: Arc<Condition>,
+}
+
+impl Chosen {
+    /// A filter under this name; `None` if everything fits it.
+    #[must_use]
+    pub fn named(text: &str, condition: Condition) -> Option<Self> {
+        let condition = condition.normal();
+        (!condition.is_everything()).then(|| Self { text: text.to_owned(), condition: Arc::new(condition) })
+    }
+
+    /// A filter by what it asks.
+    #[must_use]
+    pub fn of(condition: Condition) -> Option<Self> {
+        let condition = condition.normal();
+        Self::named(&expression::write(&condition), condition)
+    }
+}
+
+/// One way to look.
+#[derive(Clone, Debug, PartialEq, Eq, Default)]
+pub struct Look {
+    /// What is shown; `None`: everything.
+    pub filter: Option<Chosen>,
+    /// From and to, ns since the trace began, both included; `None`: all time.
+    pub range: Option<(u64, u64)>,
+    /// Filter and range are kept, but not looked through.
+    pub off: bool,
+}
+
+impl Look {
+    /// Whether there is nothing to switch off.
+    #[must_use]
+    pub const fn is_clear(&self) -> bool {
+        self.filter.is_none() && self.range.is_none()
+    }
+}
+
+/// What is looked through now, and what was before.
+#[derive(Clone, Debug, Default)]
+pub struct Lenses {
+    now: Look,
+    before: Vec<Look>,
+    /// What the filter would be, while it is typed.
+    preview: Option<Option<Chosen>>,
+    /// What "like this row" added last, and the filter that this left.
+    liked: Option<(Condition, Option<Chosen>)>,
+    /// What is typed now cannot be read; what could be read last is seen.
+    unread: bool,
+    /// Filters that can be named, while one is typed.
+    listed: Vec<Listed>,
+}
+
+impl Lenses {
+    /// Begins with this.
+    #[must_use]
+    pub fn new(now: Look) -> Self {
+        Self { now, ..Self::default() }
+    }
+
+    /// What is kept now.
+    #[must_use]
+    pub const fn now(&self) -> &Look {
+        &self.now
+    }
+
+    /// What is seen now: what is typed, if something is.
+    #[must_use]
+    pub fn seen(&self) -> Look {
+        match &self.preview {
+            Some(filter) => Look { filter: filter.clone(), range: self.now.range, off: false },
+            None => self.now.clone(),
+        }
+    }
+
+    /// What the session is to select.
+    #[must_use]
+    pub fn lens(&self) -> Lens {
+        let Look { filter, range, off } = self.seen();
+        if off {
+            return Lens::default();
+        }
+        Lens { condition: filter.map(|filter| filter.condition), range }
+    }
+
+    /// Looks so from now on. Says whether that is a change.
+    pub fn change(&mut self, look: Look) -> bool {
+        self.liked = None;
+        self.preview = None;
+        if look == self.now {
+            return false;
+        }
+        if self.before.len() >= UNDONE {
+            self.before.remove(0);
+        }
+        self.before.push(std::mem::replace(&mut self.now, look));
+        true
+    }
+
+    /// Undoes the last change, if there is one.
+    pub fn undo(&mut self) -> bool {
+        self.liked = None;
+        self.preview = None;
+        let before = self.before.pop();
+        let undone = before.is_some();
+        self.now = before.unwrap_or_else(|| std::mem::take(&mut self.now));
+        undone
+    }
+
+    /// Looks through this filter.
+    pub fn filter(&mut self, filter: Option<Chosen>) -> bool {
+        self.change(Look { filter, range: self.now.range, off: false })
+    }
+
+    /// Puts another reading of the same filter in its place: no change that could be undone.
+    pub fn replace(&mut self, from: &Chosen, to: &Option<Chosen>) {
+        for look in self.before.iter_mut().chain([&mut self.now]) {
+            if look.filter.as_ref() == Some(from) {
+                look.filter.clone_from(to);
+            }
+        }
+    }
+
+    /// Looks at this time.
+    pub fn range(&mut self, range: Option<(u64, u64)>) -> bool {
+        let range = range.filter(|range| *range != (0, u64::MAX));
+        self.change(Look { filter: self.now.filter.clone(), range, off: self.now.off && range.is_none() })
+    }
+
+    /// Looks at everything, at all time.
+    pub fn clear(&mut self) -> bool {
+        self.change(Look::default())
+    }
+
+    /// Switches the lens off, or on again. False if there is none.
+    pub fn toggle(&mut self) -> bool {
+        if self.now.is_clear() {
+            return false;
+        }
+        let (off, liked) = (!self.now.off, self.liked.take());
+        self.change(Look { off, ..self.now.clone() });
+        self.liked = liked;
+        true
+    }
+
+    /// Asks for this besides, or no longer.
+    pub fn like(&mut self, condition: Condition) {
+        let condition = condition.normal();
+        let parts = self.parts();
+        let without: Vec<Condition> = parts.iter().filter(|part| **part != condition).cloned().collect();
+        if without.len() < parts.len() {
+            self.filter(Chosen::of(Condition::All(without)));
+            return;
+        }
+        let base = self.now.filter.clone();
+        let all = parts.into_iter().chain([condition.clone()]).collect();
+        self.filter(Chosen::of(Condition::All(all)));
+        self.liked = Some((condition, base));
+    }
+
+    /// Asks for the opposite: of what "like this row" has just added, else of the whole filter. False without one.
+    pub fn invert(&mut self) -> bool {
+        let Some(filter) = &self.now.filter else { return false };
+        match self.liked.take() {
+            Some((condition, base)) => {
+                let opposite = Condition::Not(Box::new(condition)).normal();
+                let all = base.iter().map(|base| (*base.condition).clone()).chain([opposite.clone()]).collect();
+                self.filter(Chosen::of(Condition::All(all)));
+                self.liked = Some((opposite, base));
+            }
+            None => {
+                let opposite = Condition::Not(Box::new((*filter.condition).clone()));
+                self.filter(Chosen::of(opposite));
+            }
+        }
+        true
+    }
+
+    /// What all must hold of the filter.
+    fn parts(&self) -> Vec<Condition> {
+        match self.now.filter.as_ref().map(|filter| &*filter.condition) {
+            None => Vec::new(),
+            Some(Condition::All(parts)) => parts.clone(),
+            Some(other) => vec![other.clone()],
+        }
+    }
+
+    /// A filter is being typed. Gives the text to begin with.
+    pub fn begin(&mut self) -> String {
+        self.listed = crate::filter::listed();
+        self.unread = false;
+        self.now.filter.as_ref().map_or_else(String::new, |filter| filter.text.clone())
+    }
+
+    /// Filters that can be named.
+    #[must_use]
+    pub fn listed(&self) -> &[Listed] {
+        &self.listed
+    }
+
+    /// Shows what is typed, if it is a filter.
+    ///
+    /// # Errors
+    /// If it is none; what was seen before is seen still.
+    pub fn typed(&mut self, text: &str) -> Result<(), FilterError> {
+        self.unread = true;
+        self.preview = Some(self.read(text)?);
+        self.unread = false;
+        Ok(())
+    }
+
+    /// Whether what is typed is what is seen.
+    #[must_use]
+    pub const fn is_read(&self) -> bool {
+        !self.unread
+    }
+
+    /// Keeps what was typed.
+    ///
+    /// # Errors
+    /// If it is no filter; then it is typed still.
+    pub fn entered(&mut self, text: &str) -> Result<(), FilterError> {
+        let filter = self.read(text)?;
+        self.filter(filter);
+        Ok(())
+    }
+
+    /// What was typed is not meant.
+    pub fn cancelled(&mut self) {
+        self.preview = None;
+    }
+
+    /// Reads the name of a filter, or an expression. What is in force already is not read anew.
+    fn read(&self, text: &str) -> Result<Option<Chosen>, FilterError> {
+        let text = text.trim();
+        if text.is_empty() {
+            return Ok(None);
+        }
+        if let Some(same) = self.now.filter.as_ref().filter(|filter| filter.text == text) {
+            return Ok(Some(same.clone()));
+        }
+        let condition = match self.listed.iter().find(|listed| listed.name == text) {
+            Some(listed) => listed.filter.clone()?.condition,
+            None if text.starts_with('<') => Filter::of_bytes("", None, text.as_bytes())?.condition,
+            None => expression::read("", text)?,
+        };
+        Ok(Chosen::named(text, condition))
+    }
+}
+
+/// A filter in one line.
+#[must_use]
+pub fn line(filter: &Filter) -> String {
+    filter.write(Spelling::Expression).trim().to_owned()
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,209 @@
+//! What the whole screen does about the lens: filter, range of time, undo.
+
+use super::{Order, Root};
+use crate::filter::{self, Filter};
+use crate::ui::effect::{Ask, Effect, Popup, Said};
+use crate::ui::keys::Context;
+use crate::ui::layers::News;
+use crate::ui::layers::picker::{Item, Then};
+use crate::ui::lens::{Chosen, line, offers, words};
+use crate::ui::theme::Role;
+
+impl Root {
+    /// Edits the filter.
+    pub(super) fn begin_filter(&mut self) -> Order {
+        self.filter_from = Some(self.screen().place());
+        let text = self.lenses.begin();
+        let order = self.obey(Effect::Open(Popup::Prompt(Ask::Filter, text.clone())));
+        self.offer(&text);
+        order
+    }
+
+    /// Whether what was typed is a filter; says what is wrong if not.
+    pub(super) fn takes_filter(&mut self, text: &str) -> bool {
+        match self.lenses.typed(text) {
+            Ok(()) => true,
+            Err(error) => {
+                self.note(error.message_with_place(), Role::Bad);
+                false
+            }
+        }
+    }
+
+    pub(super) fn said_filter(&mut self, said: Said, text: &str) {
+        match said {
+            Said::Typed => {
+                self.screens.get_mut(self.current).stay();
+                if self.takes_filter(text) {
+                    self.note("counting".to_owned(), Role::Dim);
+                }
+                self.offer(text);
+            }
+            Said::Entered => {
+                self.filter_from = None;
+                // It has been read already, or the prompt would stand there still.
+                if let Err(error) = self.lenses.entered(text) {
+                    self.notice = Some(error.message_with_place());
+                }
+            }
+            Said::Cancelled => {
+                self.lenses.cancelled();
+                if let Some(place) = self.filter_from.take() {
+                    self.screens.get_mut(place.screen()).restore(place);
+                }
+            }
+        }
+    }
+
+    fn offer(&mut self, text: &str) {
+        let offers = offers::of(text, self.lenses.listed());
+        if let Some(layer) = self.layers.last_mut() {
+            layer.take_news(&News::Offers(offers));
+        }
+    }
+
+    fn note(&mut self, text: String, role: Role) {
+        if let Some(layer) = self.layers.last_mut() {
+            layer.take_news(&News::Note(text, role));
+        }
+    }
+
+    /// Says beside a filter that is typed how much it lets through. Says whether one is.
+    pub fn tell_lens(&mut self) -> bool {
+        if self.filter_from.is_none() || self.layers.last().is_none_or(|layer| layer.context() != Context::Prompt) {
+            return false;
+        }
+        let lens = self.status.as_ref().and_then(|status| status.lens.as_ref());
+        let told = lens.map(|lens| (words::live(lens), if lens.error.is_some() { Role::Bad } else { Role::Strong }));
+        match told {
+            Some((text, role)) if self.lenses.is_read() => self.note(text, role),
+            _ => return false,
+        }
+        true
+    }
+
+    fn changed(&mut self) -> Order {
+        self.screens.get_mut(self.current).stay();
+        Order::None
+    }
+
+    /// Adds what the cursor's row is like to the filter, or takes it away again.
+    pub(super) fn filter_like(&mut self) -> Order {
+        let Some(condition) = self.screen().like() else {
+            self.notice = Some("there is no row here that a filter could be like".to_owned());
+            return Order::None;
+        };
+        self.lenses.like(condition);
+        self.changed()
+    }
+
+    pub(super) fn invert_filter(&mut self) -> Order {
+        if !self.lenses.invert() {
+            self.notice = Some("there is no filter to invert: & writes one, @ takes one from the row".to_owned());
+            return Order::None;
+        }
+        self.changed()
+    }
+
+    pub(super) fn toggle_lens(&mut self) -> Order {
+        if !self.lenses.toggle() {
+            self.notice = Some("there is no filter and no range of time to switch off: & writes a filter".to_owned());
+            return Order::None;
+        }
+        self.changed()
+    }
+
+    pub(super) fn undo_lens(&mut self) -> Order {
+        self.notice = Some(match self.lenses.undo() {
+            true => format!("undone: now {}", words::whole(self.lenses.now())),
+            false => "no change of filter or range of time is left to undo".to_owned(),
+        });
+        self.changed()
+    }
+
+    /// Looks at the time of the cursor's row.
+    pub(super) fn look_at_span(&mut self) -> Order {
+        match self.screen().span() {
+            Some(span) => self.look_at(Some(span)),
+            None => Order::None,
+        }
+    }
+
+    /// Looks at this time.
+    pub(super) fn look_at(&mut self, range: Option<(u64, u64)>) -> Order {
+        if !self.lenses.range(range) && range.is_none() {
+            self.notice = Some("all time is shown already".to_owned());
+        }
+        self.changed()
+    }
+
+    /// Looks through a filter by its name, or through an expression.
+    pub(super) fn filter_by(&mut self, text: &str) {
+        self.lenses.begin();
+        match self.lenses.entered(text) {
+            Ok(()) => drop(self.changed()),
+            Err(error) => self.notice = Some(error.message_with_place()),
+        }
+    }
+
+    pub(super) fn clear_lens(&mut self) {
+        self.lenses.clear();
+        self.changed();
+    }
+
+    /// The filters that can be named, as a list; the one in force first.
+    pub(super) fn open_filters(&mut self) -> Order {
+        let item = |kind, text: &str, note: String| Item {
+            kind,
+            label: text.to_owned(),
+            note,
+            then: Then::Filter(text.to_owned()),
+        };
+        let now = self.lenses.now().filter.as_ref();
+        let mut items: Vec<Item> = now.map(|now| item("in force", &now.text, String::new())).into_iter().collect();
+        items.extend(filter::listed().into_iter().map(|listed| {
+            let kind = if listed.path.is_some() { "yours" } else { "preset" };
+            let note = match &listed.filter {
+                Ok(filter) if filter.description.is_empty() => line(filter),
+                Ok(filter) => filter.description.clone(),
+                Err(error) => error.to_string(),
+            };
+            item(kind, &listed.name, crate::session::safe::safe(&note).into_owned())
+        }));
+        self.open_picker(Ask::Filters, items)
+    }
+
+    /// Takes the filter that was chosen from the list.
+    pub(super) fn choose_filter(&mut self, text: &str) {
+        self.layers.pop();
+        self.filter_by(text);
+    }
+
+    /// Saves the filter in force under a name.
+    pub(super) fn save_filter(&mut self, name: &str) {
+        self.notice = Some(match self.lenses.now().filter.clone() {
+            None => "there is no filter to save: & writes one".to_owned(),
+            Some(filter) => match save(name, &filter) {
+                Ok(path) => format!("saved as {path}; :filter {name} brings it back"),
+                Err(why) => why,
+            },
+        });
+    }
+}
+
+/// Writes a filter into the user's folder. Gives the file's name, or says why not.
+fn save(name: &str, chosen: &Chosen) -> Result<String, String> {
+    let fits = |char: char| char.is_ascii_alphanumeric() || matches!(char, '-' | '_');
+    if name.is_empty() || name.len() > 64 || !name.chars().all(fits) {
+        return Err(format!("'{name}' is no name for a file: letters, digits, - and _ are"));
+    }
+    let folder = filter::user_folder().ok_or("there is no folder for filters: set HOME or XDG_CONFIG_HOME")?;
+    let path = folder.join(format!("{name}.toml"));
+    let failed = |error: std::io::Error| format!("{}: {error}", path.display());
+    let filter = Filter { name: name.to_owned(), ..Filter::from((*chosen.condition).clone()) };
+    std::fs::create_dir_all(&folder).map_err(failed)?;
+    // Whoever has a filter of that name may want to keep it.
+    let mut file = std::fs::OpenOptions::new().write(true).create_new(true).open(&path).map_err(failed)?;
+    std::io::Write::write_all(&mut file, filter.write(filter::Spelling::Toml).as_bytes()).map_err(failed)?;
+    Ok(path.display().to_string())
+}
