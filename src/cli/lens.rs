@@ -1,10 +1,11 @@
 //! `--filter` and `--range`: what recordings are seen through.
 
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
 use super::arguments::Seen;
-use crate::filter::{self, Spelling};
+use crate::filter::{self, Condition, Spelling};
 use crate::lens::{Lens, Plan, parse_range};
 use crate::session::Loaded;
 use crate::ui::lens::{Chosen, Look};
@@ -33,17 +34,26 @@ pub(super) fn lens(seen: &Seen) -> anyhow::Result<(Lens, String)> {
     Ok((lens, text))
 }
 
-/// What the screens begin with.
+/// What the screens begin with, and the file that its filter comes from.
 ///
 /// # Errors
 /// If the filter or the range is none.
-pub(super) fn look(seen: &Seen) -> anyhow::Result<Look> {
+pub(super) fn look(seen: &Seen) -> anyhow::Result<(Look, Option<PathBuf>)> {
+    let file = seen.filter.as_ref().map(PathBuf::from).filter(|path| path.is_file());
     let (lens, text) = lens(seen)?;
-    // A file's expression may be long; its name says more, and a preset's can be typed again.
-    let named = seen.filter.as_ref().and_then(|given| given.to_str()).filter(|given| filter::named(given).is_some());
-    let text = named.unwrap_or(&text);
-    let filter = lens.condition.and_then(|condition| Chosen::named(text, (*condition).clone()));
-    Ok(Look { filter, range: lens.range, off: false })
+    let filter = match &file {
+        Some(_) => {
+            let condition = lens.condition.map_or_else(Condition::everything, |condition| (*condition).clone());
+            Some(Chosen::read(&condition.into()))
+        }
+        // A name can be typed again, and says more than what it stands for.
+        None => {
+            let given = seen.filter.as_ref().and_then(|given| given.to_str());
+            let text = given.filter(|given| filter::named(given).is_some()).unwrap_or(&text);
+            lens.condition.and_then(|condition| Chosen::named(text, (*condition).clone()))
+        }
+    };
+    Ok((Look { filter, range: lens.range, off: false }, file))
 }
 
 /// Looks at recordings through it.

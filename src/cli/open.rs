@@ -13,7 +13,7 @@ use crate::ui::{self, Outcome};
 /// If one cannot be read, or there is no terminal.
 pub fn run(arguments: &Open) -> anyhow::Result<u8> {
     let mut setup = config::setup(&arguments.screen)?;
-    setup.look = super::lens::look(&arguments.seen)?;
+    (setup.look, setup.filter_file) = super::lens::look(&arguments.seen)?;
     let (answers, received) = mpsc::channel();
     let session = Session::open(
         &arguments.paths,

@@ -26,5 +26,5 @@ pub use file::{Filter, Spelling};
 pub use model::{Comparison, Condition, NumberField, Pattern, TextField};
 pub use normal::{MAX_DEPTH, order};
 pub use pattern::{Matcher, PatternError};
-pub use presets::{Listed, listed, named, named_or_read, user_folder};
+pub use presets::{Listed, listed, listed_in, named, named_or_read, user_folder};
 pub use recorded::compiled;

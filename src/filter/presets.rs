@@ -53,7 +53,9 @@ pub fn listed() -> Vec<Listed> {
     listed_in(user_folder().as_deref())
 }
 
-fn listed_in(folder: Option<&Path>) -> Vec<Listed> {
+/// Likewise, with this folder as the user's.
+#[must_use]
+pub fn listed_in(folder: Option<&Path>) -> Vec<Listed> {
     let mut files: Vec<PathBuf> = folder
         .and_then(|folder| std::fs::read_dir(folder).ok())
         .map(|entries| entries.flatten().take(MAX_FILES).map(|entry| entry.path()).collect())

@@ -17,6 +17,7 @@ use super::frame;
 use super::keys::{Action, Key};
 use super::root::{Order, Root};
 use super::setup::Setup;
+use crate::filter::{Filter, FilterError};
 use crate::session::handle::{Child, Handle};
 use crate::session::view::Answer;
 
@@ -30,6 +31,8 @@ pub enum Message {
     Input(Event),
     /// Rows.
     Answer(Box<Answer>),
+    /// The filter's file has been read again.
+    Filter(Box<Result<Filter, FilterError>>),
     /// Leave because of this signal.
     Quit(i32),
     /// Suspend, as Ctrl-z does.
@@ -197,6 +200,10 @@ where
                 if let Some(order) = self.root.pending.take() {
                     return self.obey(order);
                 }
+            }
+            Message::Filter(filter) => {
+                self.root.take_filter(*filter);
+                self.dirty = true;
             }
             Message::Input(event) => return self.input(&event),
             Message::Suspend => self.suspend()?,

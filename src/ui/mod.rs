@@ -71,6 +71,9 @@ pub fn run(handle: Box<dyn Handle>, answers: Receiver<Answer>, setup: Setup) -> 
     let (watched, lost) = (watched.context("cannot use the terminal")?, lost.context("cannot use the terminal")?);
     let pause = Arc::<term::pause::Pause>::default();
     let _watchdog = Watchdog::start(watched, sender.clone(), &handle)?;
+    if let Some(file) = setup.filter_file.clone() {
+        lens::file::watch(file, sender.clone())?;
+    }
     signals::listen(sender.clone())?;
     let _input = Input::start(keyboard, sender, Arc::clone(&pause))?;
     let terminal = Terminal::new(FrameBackend::new(screen)).context("cannot use the terminal")?;

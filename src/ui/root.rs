@@ -16,7 +16,7 @@ use ratatui::layout::{Rect, Size};
 use super::effect::{Ask, Effect, Outcome, Popup};
 use super::keys::{Action, Context, Key, Keymap, Match, keymap};
 use super::layers::{self, Layer};
-use super::lens::Lenses;
+use super::lens::{Chosen, Lenses};
 use super::memory::Memory;
 use super::screens::{Place, Screen, ScreenId, Screens, calls};
 use super::search::Search;
@@ -76,6 +76,8 @@ pub struct Root {
     pub status: Option<Status>,
     /// What every screen is seen through.
     pub lenses: Lenses,
+    /// The filter that came from a file.
+    from_file: Option<Chosen>,
     /// Where one was when a filter began to be typed.
     filter_from: Option<Place>,
     /// Whether new rows reach the screen.
@@ -113,6 +115,7 @@ pub const SMALLEST: Size = Size::new(30, 8);
 impl Root {
     /// Starts as it is set up.
     pub fn new(setup: Setup, size: Size) -> Self {
+        let from_file = setup.filter_file.as_ref().and(setup.look.filter.clone());
         let mut screens = Screens::default();
         screens.calls.chosen = setup.columns;
         Self {
@@ -124,7 +127,8 @@ impl Root {
             prefix: Vec::new(),
             continuations_shown: false,
             status: None,
-            lenses: Lenses::new(setup.look),
+            lenses: Lenses::new(setup.look, setup.filters),
+            from_file,
             filter_from: None,
             display: Display::Running,
             notice: setup.notice,

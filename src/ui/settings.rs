@@ -61,6 +61,8 @@ pub fn settle(config: &Config, flags: Flags, variable: impl Fn(&str) -> Option<S
         mouse: flags.mouse || config.value("input.mouse") == Some(Value::Flag(true)),
         columns: chosen(config),
         look: Default::default(),
+        filters: crate::filter::user_folder(),
+        filter_file: None,
         state_folder: super::memory::folder(&variable),
         first_is_wanted: flags.first.is_some(),
         notice: notice(config, &problems),

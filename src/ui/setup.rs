@@ -29,6 +29,10 @@ pub struct Setup {
     pub columns: Chosen,
     /// What every screen is seen through.
     pub look: Look,
+    /// The folder of the user's filters.
+    pub filters: Option<PathBuf>,
+    /// The file that the filter comes from: it is read again when it changes.
+    pub filter_file: Option<PathBuf>,
     /// Where is kept what is remembered of traces; nothing is if there is no such place.
     pub state_folder: Option<PathBuf>,
     /// The first screen was asked for: one does not come back to another.
@@ -49,6 +53,8 @@ impl Setup {
             mouse: false,
             columns: Chosen::default(),
             look: Look::default(),
+            filters: None,
+            filter_file: None,
             state_folder: None,
             first_is_wanted: false,
             notice: None,

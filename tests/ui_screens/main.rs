@@ -7,6 +7,7 @@ mod find;
 mod fixture;
 mod hostile;
 mod keys;
+mod lens;
 mod screens;
 mod search;
 mod searched;

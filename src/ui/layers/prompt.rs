@@ -18,6 +18,8 @@ use crate::ui::widgets::popup;
 
 /// Completions that are shown at once.
 const OFFERS: usize = 8;
+/// Lines that a problem has at most.
+const PROBLEM: usize = 3;
 /// Cells that are left to the text, whatever there is to note.
 const TEXT_LEAST: u16 = 16;
 
@@ -63,6 +65,22 @@ impl Prompt {
         self.input.complete(from, &offer.text);
         self.taken = Some((number, from));
         self.say(Said::Typed)
+    }
+
+    /// What is wrong, above the line, where it has no room beside the text.
+    fn draw_problem(&self, paint: &mut Paint<'_>, area: Rect) {
+        let (note, role) = &self.note;
+        let beside = truncate::width(self.ask.sign()) + truncate::width(self.input.text()) + truncate::width(note) + 4;
+        if *role != Role::Bad || beside <= usize::from(area.width) {
+            return;
+        }
+        let lines = truncate::wrap(note, usize::from(area.width));
+        let height = (lines.len().min(PROBLEM) as u16).min(area.height);
+        let place = Rect { y: area.bottom() - height, height, ..area };
+        paint.clear(place);
+        for (y, line) in (place.y..place.bottom()).zip(lines) {
+            paint.text(place.x, y, place.width, line, *role);
+        }
     }
 
     /// The offers, above the line that the prompt stands on.
@@ -128,6 +146,7 @@ impl Layer for Prompt {
     }
 
     fn draw(&self, paint: &mut Paint<'_>, area: Rect) {
+        self.draw_problem(paint, area);
         if !self.offers.is_empty() {
             self.draw_offers(paint, area);
         }

@@ -1,10 +1,12 @@
 //! What is looked through, as the user thinks of it: a filter with the text it was written as, a range of time, and
 //! whether both are switched off for now. Each change can be undone.
 
+pub mod file;
 pub mod like;
 pub mod offers;
 pub mod words;
 
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use crate::filter::{Condition, Filter, FilterError, Listed, Spelling, expression};
@@ -28,6 +30,14 @@ impl Chosen {
     pub fn named(text: &str, condition: Condition) -> Option<Self> {
         let condition = condition.normal();
         (!condition.is_everything()).then(|| Self { text: text.to_owned(), condition: Arc::new(condition) })
+    }
+
+    /// A filter from a file, which may let everything through now and not later.
+    #[must_use]
+    pub fn read(filter: &Filter) -> Self {
+        let text = line(filter);
+        let text = if text.is_empty() { "everything".to_owned() } else { text };
+        Self { text, condition: Arc::new(filter.condition.clone()) }
     }
 
     /// A filter by what it asks.
@@ -68,15 +78,17 @@ pub struct Lenses {
     liked: Option<(Condition, Option<Chosen>)>,
     /// What is typed now cannot be read; what could be read last is seen.
     unread: bool,
+    /// The folder of the user's filters.
+    folder: Option<PathBuf>,
     /// Filters that can be named, while one is typed.
     listed: Vec<Listed>,
 }
 
 impl Lenses {
-    /// Begins with this.
+    /// Begins with this, and with the folder of the user's filters.
     #[must_use]
-    pub fn new(now: Look) -> Self {
-        Self { now, ..Self::default() }
+    pub fn new(now: Look, folder: Option<PathBuf>) -> Self {
+        Self { now, folder, ..Self::default() }
     }
 
     /// What is kept now.
@@ -134,10 +146,10 @@ impl Lenses {
     }
 
     /// Puts another reading of the same filter in its place: no change that could be undone.
-    pub fn replace(&mut self, from: &Chosen, to: &Option<Chosen>) {
+    pub fn replace(&mut self, from: &Chosen, to: &Chosen) {
         for look in self.before.iter_mut().chain([&mut self.now]) {
             if look.filter.as_ref() == Some(from) {
-                look.filter.clone_from(to);
+                look.filter = Some(to.clone());
             }
         }
     }
@@ -208,12 +220,24 @@ impl Lenses {
 
     /// A filter is being typed. Gives the text to begin with.
     pub fn begin(&mut self) -> String {
-        self.listed = crate::filter::listed();
+        self.listed = self.named();
         self.unread = false;
         self.now.filter.as_ref().map_or_else(String::new, |filter| filter.text.clone())
     }
 
-    /// Filters that can be named.
+    /// Filters that have a name, as they are now.
+    #[must_use]
+    pub fn named(&self) -> Vec<Listed> {
+        crate::filter::listed_in(self.folder.as_deref())
+    }
+
+    /// The folder of the user's filters.
+    #[must_use]
+    pub fn folder(&self) -> Option<&Path> {
+        self.folder.as_deref()
+    }
+
+    /// Those that had one when typing began.
     #[must_use]
     pub fn listed(&self) -> &[Listed] {
         &self.listed

@@ -1,7 +1,9 @@
 //! What the whole screen does about the lens: filter, range of time, undo.
 
 use super::{Order, Root};
-use crate::filter::{self, Filter};
+use std::path::Path;
+
+use crate::filter::{self, Filter, FilterError};
 use crate::ui::effect::{Ask, Effect, Popup, Said};
 use crate::ui::keys::Context;
 use crate::ui::layers::News;
@@ -161,7 +163,7 @@ impl Root {
         };
         let now = self.lenses.now().filter.as_ref();
         let mut items: Vec<Item> = now.map(|now| item("in force", &now.text, String::new())).into_iter().collect();
-        items.extend(filter::listed().into_iter().map(|listed| {
+        items.extend(self.lenses.named().into_iter().map(|listed| {
             let kind = if listed.path.is_some() { "yours" } else { "preset" };
             let note = match &listed.filter {
                 Ok(filter) if filter.description.is_empty() => line(filter),
@@ -179,11 +181,26 @@ impl Root {
         self.filter_by(text);
     }
 
+    /// Takes the filter as its file has it now.
+    pub fn take_filter(&mut self, read: Result<Filter, FilterError>) {
+        self.notice = Some(match read {
+            Err(error) => format!("{error}; the filter stays what it was"),
+            Ok(filter) => {
+                let to = Chosen::read(&filter);
+                if let Some(from) = self.from_file.replace(to.clone()) {
+                    self.lenses.replace(&from, &to);
+                    self.changed();
+                }
+                "the filter's file has changed and was read again".to_owned()
+            }
+        });
+    }
+
     /// Saves the filter in force under a name.
     pub(super) fn save_filter(&mut self, name: &str) {
         self.notice = Some(match self.lenses.now().filter.clone() {
             None => "there is no filter to save: & writes one".to_owned(),
-            Some(filter) => match save(name, &filter) {
+            Some(filter) => match save(self.lenses.folder(), name, &filter) {
                 Ok(path) => format!("saved as {path}; :filter {name} brings it back"),
                 Err(why) => why,
             },
@@ -192,16 +209,16 @@ impl Root {
 }
 
 /// Writes a filter into the user's folder. Gives the file's name, or says why not.
-fn save(name: &str, chosen: &Chosen) -> Result<String, String> {
+fn save(folder: Option<&Path>, name: &str, chosen: &Chosen) -> Result<String, String> {
     let fits = |char: char| char.is_ascii_alphanumeric() || matches!(char, '-' | '_');
     if name.is_empty() || name.len() > 64 || !name.chars().all(fits) {
         return Err(format!("'{name}' is no name for a file: letters, digits, - and _ are"));
     }
-    let folder = filter::user_folder().ok_or("there is no folder for filters: set HOME or XDG_CONFIG_HOME")?;
+    let folder = folder.ok_or("there is no folder for filters: set HOME or XDG_CONFIG_HOME")?;
     let path = folder.join(format!("{name}.toml"));
     let failed = |error: std::io::Error| format!("{}: {error}", path.display());
     let filter = Filter { name: name.to_owned(), ..Filter::from((*chosen.condition).clone()) };
-    std::fs::create_dir_all(&folder).map_err(failed)?;
+    std::fs::create_dir_all(folder).map_err(failed)?;
     // Whoever has a filter of that name may want to keep it.
     let mut file = std::fs::OpenOptions::new().write(true).create_new(true).open(&path).map_err(failed)?;
     std::io::Write::write_all(&mut file, filter.write(filter::Spelling::Toml).as_bytes()).map_err(failed)?;
