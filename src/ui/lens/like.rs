@@ -141,9 +141,13 @@ mod tests {
         assert_eq!(thread_of("main"), "thread:main");
         assert_eq!(thread_of("worker 4125"), "thread:4125");
         assert_eq!(said(stream("default stream of main")), "stream:default");
-        assert_eq!(said(stream("stream 0x55aa again 2, device 1")), "stream:\"stream 0x55aa\" device:1");
+        let normal = |condition: Option<Condition>| condition.map(Condition::normal);
+        let read = |text: &str| expression::read("", text).ok();
+        let both = stream("stream 0x55aa again 2, device 1");
+        assert_eq!(normal(both), read("stream:\"stream 0x55aa\" device:1"));
         assert_eq!(said(stream("no stream")), "");
-        assert_eq!(said(work("pages host > device, fault")), "kind:h2d kind:migration cause:coherence");
+        let pages = work("pages host > device, fault");
+        assert_eq!(normal(pages), read("(kind:h2d and kind:migration) and cause:coherence"));
         assert_eq!(said(work("something else")), "");
     }
 }
