@@ -260,8 +260,12 @@ mod tests {
         let (keymap, problems) = Keymap::with(&lines(&[("", "z", "none"), ("calls", "z", "toggle")]));
         assert!(problems.iter().all(|problem| problem.level == Level::Note), "{problems:?}");
         assert_eq!(find(&keymap, Context::Calls, "z"), Match::Action(Action::Toggle));
-        let apart =
-            Keymap::with(&lines(&[("events", "g g", "none"), ("events", "g e", "none"), ("events", "g", "top")]));
+        let apart = Keymap::with(&lines(&[
+            ("events", "g g", "none"),
+            ("events", "g e", "none"),
+            ("events", "g p", "none"),
+            ("events", "g", "top"),
+        ]));
         assert_eq!(apart.1, []);
         assert_eq!(find(&apart.0, Context::Events, "g"), Match::Action(Action::Top));
         assert_eq!(find(&apart.0, Context::Calls, "g"), Match::Prefix);
