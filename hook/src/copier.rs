@@ -20,6 +20,8 @@ const WORTH_WAKING: u32 = 2;
 const PATIENCE_NS: u64 = 100_000_000;
 /// ns: as good as for ever.
 const IDLE_NS: u64 = 3_600_000_000_000;
+/// How long the end of the process waits for it, ns.
+const AT_EXIT_NS: u64 = 100_000_000;
 /// Bytes of its stack.
 const STACK_BYTES: usize = 64 << 10;
 
@@ -60,6 +62,8 @@ static MADE: AtomicU32 = AtomicU32::new(0);
 static WANTED: AtomicU32 = AtomicU32::new(0);
 /// Nonzero: there is something to do. The thread sleeps on it.
 static WORK: AtomicU32 = AtomicU32::new(0);
+/// Nonzero while there is the thread; who waits for its end sleeps on it.
+static RUNS: AtomicU32 = AtomicU32::new(0);
 /// The recording that has a copier, by its generation.
 static OF: AtomicU64 = AtomicU64::new(0);
 
@@ -71,8 +75,32 @@ pub fn start() {
     {
         return;
     }
+    RUNS.store(1, Ordering::Release);
     if !spawn::detached(run, STACK_BYTES) {
+        RUNS.store(0, Ordering::Release);
         OF.store(0, Ordering::Release);
+        return;
+    }
+    static REGISTERED: AtomicU32 = AtomicU32::new(0);
+    if REGISTERED.swap(1, Ordering::Relaxed) == 0 {
+        spawn::at_exit(exiting);
+    }
+}
+
+/// The process ends in order: no thread of ours is to be in the way of whoever looks for what is left. What is full stays
+/// readable where it is.
+unsafe extern "C" fn exiting(_: *mut c_void) {
+    if process::generation() == 0 || OF.swap(0, Ordering::AcqRel) != process::generation() {
+        return;
+    }
+    wake();
+    let end = sys::clock_ns(libc::CLOCK_MONOTONIC).saturating_add(AT_EXIT_NS);
+    while RUNS.load(Ordering::Acquire) != 0 {
+        let left = end.saturating_sub(sys::clock_ns(libc::CLOCK_MONOTONIC));
+        if left == 0 {
+            return;
+        }
+        sys::wait(&RUNS, 1, left);
     }
 }
 
@@ -119,7 +147,7 @@ fn wake() {
 pub fn forget() {
     SPARE.clear();
     FULL.clear();
-    for number in [&WAITING, &MADE, &WANTED, &WORK] {
+    for number in [&WAITING, &MADE, &WANTED, &WORK, &RUNS] {
         number.store(0, Ordering::Relaxed);
     }
 }
@@ -139,6 +167,8 @@ unsafe extern "C" fn run(_: *mut c_void) -> *mut c_void {
         }
         sys::wait(&WORK, 0, if WAITING.load(Ordering::Acquire) == 0 { IDLE_NS } else { PATIENCE_NS });
     }
+    RUNS.store(0, Ordering::Release);
+    sys::wake(&RUNS);
     core::ptr::null_mut()
 }
 

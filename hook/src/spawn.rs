@@ -1,4 +1,4 @@
-//! Threads of ours in somebody else's program: detached, and deaf to signals.
+//! Threads of ours in somebody else's program, detached and deaf to signals, and what is done as it ends.
 
 use core::ffi::c_void;
 use core::mem::MaybeUninit;
@@ -60,5 +60,26 @@ pub fn detached(run: Run, stack_bytes: usize) -> bool {
         let failed = (threads.create)(&mut thread, &attributes, run, core::ptr::null_mut());
         (threads.end)(&mut attributes);
         failed == 0
+    }
+}
+
+/// What is called at exit.
+pub type AtExit = unsafe extern "C" fn(*mut c_void);
+
+/// Has the function called at `exit` and `quick_exit`. Exit handlers run backwards, so one that is registered when the
+/// driver has been initialised runs before the driver's and CUPTI's own.
+pub fn at_exit(function: AtExit) {
+    type Register = unsafe extern "C" fn(AtExit, *mut c_void, *mut c_void) -> i32;
+    type RegisterQuick = unsafe extern "C" fn(AtExit, *mut c_void) -> i32;
+    let (register, quick) = (loader::own(c"__cxa_atexit"), loader::own(c"__cxa_at_quick_exit"));
+    let nothing = core::ptr::null_mut();
+    // SAFETY: the C library's functions; we are never unloaded.
+    unsafe {
+        if !register.is_null() {
+            core::mem::transmute::<*mut c_void, Register>(register)(function, nothing, nothing);
+        }
+        if !quick.is_null() {
+            core::mem::transmute::<*mut c_void, RegisterQuick>(quick)(function, nothing);
+        }
     }
 }

@@ -28,7 +28,7 @@ use umtui_wire::activity::{
 
 use crate::config::Gpu;
 use crate::thread::WITH_CUPTI;
-use crate::{arch, capture, config, copier, definitions, devices, evidence, kernels, loader, sites, slots, sys};
+use crate::{arch, capture, config, copier, definitions, devices, evidence, kernels, sites, slots, spawn, sys};
 use library::{CounterConfig, Functions};
 
 pub use others::instead_of;
@@ -231,7 +231,7 @@ fn connect(wanted: &Gpu, versions: &mut Versions) -> Result<(), Trouble> {
     } else {
         versions.tell(EVIDENCE_CORRELATION, &Trouble { detail: path, ..Trouble::new(WHY_UNUSABLE_LIBRARY) });
     }
-    at_exit();
+    spawn::at_exit(exiting);
     Ok(())
 }
 
@@ -385,24 +385,6 @@ pub fn flush_at_once() {
     if STATE.load(Ordering::Acquire) == ON && OWNER.load(Ordering::Acquire) == sys::pid() {
         let _errno = sys::Errno::save();
         collector::ask(collector::FLUSH, AT_ONCE_NS);
-    }
-}
-
-/// Exit handlers run backwards, so one that is registered now runs before the driver's and CUPTI's own.
-fn at_exit() {
-    type Function = unsafe extern "C" fn(*mut c_void);
-    type AtExit = unsafe extern "C" fn(Function, *mut c_void, *mut c_void) -> i32;
-    type AtQuickExit = unsafe extern "C" fn(Function, *mut c_void) -> i32;
-    let (register, quick) = (loader::own(c"__cxa_atexit"), loader::own(c"__cxa_at_quick_exit"));
-    let nothing = core::ptr::null_mut();
-    // SAFETY: the C library's functions; we are never unloaded.
-    unsafe {
-        if !register.is_null() {
-            core::mem::transmute::<*mut c_void, AtExit>(register)(exiting, nothing, nothing);
-        }
-        if !quick.is_null() {
-            core::mem::transmute::<*mut c_void, AtQuickExit>(quick)(exiting, nothing);
-        }
     }
 }
 
