@@ -3,9 +3,10 @@
 //! What is no command is a place to go to among the events: a time (`1.5s`), an address (`0x7f..`), a row (`1234`).
 
 use super::effect::{Effect, Goal};
+use super::memory::GROUPINGS;
 use super::screens::ScreenId;
 use crate::config::nearest::nearest;
-use crate::session::view::{Grouping, parse_range};
+use crate::session::view::parse_range;
 
 /// A command.
 #[derive(Debug)]
@@ -131,19 +132,10 @@ fn screen(name: &str) -> Result<Effect, String> {
 }
 
 fn group(name: &str) -> Result<Effect, String> {
-    const NAMES: [(&str, Grouping); 7] = [
-        ("thread", Grouping::Thread),
-        ("stream", Grouping::Stream),
-        ("device", Grouping::Device),
-        ("range", Grouping::Range),
-        ("site", Grouping::CallSite),
-        ("function", Grouping::Flat),
-        ("callers", Grouping::Inverted),
-    ];
-    let found = NAMES.iter().find(|(known, _)| *known == name);
+    let found = GROUPINGS.iter().find(|(known, _)| *known == name);
     found
         .map(|(_, grouping)| Effect::Group(*grouping))
-        .ok_or_else(|| format!("group: '{name}' is not one of {}", NAMES.map(|(name, _)| name).join(", ")))
+        .ok_or_else(|| format!("group: '{name}' is not one of {}", GROUPINGS.map(|(name, _)| name).join(", ")))
 }
 
 fn time(text: &str) -> Result<Effect, String> {

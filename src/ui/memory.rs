@@ -120,7 +120,8 @@ fn forget(folder: &Path) -> io::Result<()> {
     Ok(())
 }
 
-const GROUPINGS: [(&str, Grouping); 7] = [
+/// What groupings are called, where they are typed and kept.
+pub(super) const GROUPINGS: [(&str, Grouping); 7] = [
     ("thread", Grouping::Thread),
     ("stream", Grouping::Stream),
     ("device", Grouping::Device),
