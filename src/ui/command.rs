@@ -158,6 +158,7 @@ fn address(text: &str) -> Result<Effect, String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::session::view::Grouping;
 
     #[test]
     fn times_addresses_and_rows_are_told_apart() {
