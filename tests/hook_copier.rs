@@ -125,3 +125,18 @@ fn children_of_fork_leave_alone_what_their_parent_hands_round() {
     want.sort_unstable();
     assert_eq!(found, want);
 }
+
+#[test]
+fn a_process_that_ends_in_order_has_no_thread_of_ours_any_more() {
+    let Some(programs) = programs() else { return };
+    for (round, gpu) in ["1", "0"].into_iter().cycle().take(40).enumerate() {
+        let folder = tempfile::tempdir().unwrap();
+        let mut command = hooked(folder.path(), &program(programs, "ends", &[]));
+        command.env("UMTUI_GPU", gpu);
+        let (status, stdout, stderr) = common::outcome(&common::run(command));
+        // The stand-in has threads of its own, which go on.
+        assert!(status == 0 && stdout.ends_with("that is all\n") && stderr.is_empty(), "{round} {gpu}: {stderr}");
+        assert!(!stdout.contains("umtui"), "{round} {gpu}: {stdout}");
+        assert!(calls(&report(&[folder.path()]), "cudaMalloc") > 0, "{round} {gpu}");
+    }
+}

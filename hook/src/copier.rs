@@ -20,8 +20,6 @@ const WORTH_WAKING: u32 = 2;
 const PATIENCE_NS: u64 = 100_000_000;
 /// ns: as good as for ever.
 const IDLE_NS: u64 = 3_600_000_000_000;
-/// How long the end of the process waits for it, ns.
-const AT_EXIT_NS: u64 = 100_000_000;
 /// Bytes of its stack.
 const STACK_BYTES: usize = 64 << 10;
 
@@ -62,8 +60,8 @@ static MADE: AtomicU32 = AtomicU32::new(0);
 static WANTED: AtomicU32 = AtomicU32::new(0);
 /// Nonzero: there is something to do. The thread sleeps on it.
 static WORK: AtomicU32 = AtomicU32::new(0);
-/// Nonzero while there is the thread; who waits for its end sleeps on it.
-static RUNS: AtomicU32 = AtomicU32::new(0);
+#[unsafe(link_section = ".data.small")]
+static LIFE: spawn::Life = spawn::Life::new();
 /// The recording that has a copier, by its generation.
 static OF: AtomicU64 = AtomicU64::new(0);
 
@@ -75,9 +73,9 @@ pub fn start() {
     {
         return;
     }
-    RUNS.store(1, Ordering::Release);
+    LIFE.starts();
     if !spawn::detached(run, STACK_BYTES) {
-        RUNS.store(0, Ordering::Release);
+        LIFE.forget();
         OF.store(0, Ordering::Release);
         return;
     }
@@ -94,14 +92,7 @@ unsafe extern "C" fn exiting(_: *mut c_void) {
         return;
     }
     wake();
-    let end = sys::clock_ns(libc::CLOCK_MONOTONIC).saturating_add(AT_EXIT_NS);
-    while RUNS.load(Ordering::Acquire) != 0 {
-        let left = end.saturating_sub(sys::clock_ns(libc::CLOCK_MONOTONIC));
-        if left == 0 {
-            return;
-        }
-        sys::wait(&RUNS, 1, left);
-    }
+    LIFE.wait_for_end(spawn::GOING_NS);
 }
 
 /// A window to go on in, if there is one.
@@ -147,12 +138,14 @@ fn wake() {
 pub fn forget() {
     SPARE.clear();
     FULL.clear();
-    for number in [&WAITING, &MADE, &WANTED, &WORK, &RUNS] {
+    for number in [&WAITING, &MADE, &WANTED, &WORK] {
         number.store(0, Ordering::Relaxed);
     }
+    LIFE.forget();
 }
 
 unsafe extern "C" fn run(_: *mut c_void) -> *mut c_void {
+    LIFE.begins();
     sys::set_thread_name(c"umtui copy");
     let generation = process::generation();
     while process::generation() == generation && OF.load(Ordering::Acquire) == generation {
@@ -167,8 +160,6 @@ unsafe extern "C" fn run(_: *mut c_void) -> *mut c_void {
         }
         sys::wait(&WORK, 0, if WAITING.load(Ordering::Acquire) == 0 { IDLE_NS } else { PATIENCE_NS });
     }
-    RUNS.store(0, Ordering::Release);
-    sys::wake(&RUNS);
     core::ptr::null_mut()
 }
 

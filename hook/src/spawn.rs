@@ -2,6 +2,7 @@
 
 use core::ffi::c_void;
 use core::mem::MaybeUninit;
+use core::sync::atomic::{AtomicU32, Ordering};
 
 use crate::{loader, sys};
 
@@ -60,6 +61,57 @@ pub fn detached(run: Run, stack_bytes: usize) -> bool {
         let failed = (threads.create)(&mut thread, &attributes, run, core::ptr::null_mut());
         (threads.end)(&mut attributes);
         failed == 0
+    }
+}
+
+/// ns: how long the end of the process waits for a thread that has nothing more to do.
+pub const GOING_NS: u64 = 100_000_000;
+
+/// Whether a thread is still there for the kernel. One that is about to return from its function is: until it has gone,
+/// its stack and its thread-local storage look lost to whoever searches for leaks.
+pub struct Life(AtomicU32);
+
+impl Life {
+    const NONE: u32 = 0;
+    const STARTS: u32 = u32::MAX;
+    /// ns between two looks at a thread that is about to go.
+    const LOOK_NS: u64 = 10_000;
+
+    /// There is no thread.
+    pub const fn new() -> Self {
+        Self(AtomicU32::new(Self::NONE))
+    }
+
+    /// A thread is about to be started.
+    pub fn starts(&self) {
+        self.0.store(Self::STARTS, Ordering::Release);
+    }
+
+    /// Called by the thread itself.
+    pub fn begins(&self) {
+        self.0.store(sys::thread_id(), Ordering::Release);
+    }
+
+    /// It could not be started, or it is another process's.
+    pub fn forget(&self) {
+        self.0.store(Self::NONE, Ordering::Release);
+    }
+
+    /// Waits until it has gone, but no longer than `limit_ns`. It has to have been asked to end.
+    pub fn wait_for_end(&self, limit_ns: u64) {
+        let end = sys::clock_ns(libc::CLOCK_MONOTONIC).saturating_add(limit_ns);
+        loop {
+            match self.0.load(Ordering::Acquire) {
+                Self::NONE => return,
+                Self::STARTS => {}
+                thread if !sys::is_thread(thread) => return,
+                _ => {}
+            }
+            if sys::clock_ns(libc::CLOCK_MONOTONIC) >= end {
+                return;
+            }
+            sys::sleep_ns(Self::LOOK_NS);
+        }
     }
 }
 

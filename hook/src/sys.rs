@@ -253,6 +253,12 @@ pub fn thread_id() -> u32 {
     unsafe { call(libc::SYS_gettid, [0; 6]) as u32 }
 }
 
+/// Whether this process has a thread of that id.
+pub fn is_thread(id: u32) -> bool {
+    // SAFETY: signal 0 is never sent.
+    unsafe { call(libc::SYS_tgkill, [pid() as usize, id as usize, 0, 0, 0, 0]) == 0 }
+}
+
 /// The calling thread's name, 16 bytes with a NUL.
 pub fn thread_name() -> [u8; 16] {
     let mut name = [0u8; 16];

@@ -40,6 +40,8 @@ static MET: AtomicU32 = AtomicU32::new(0);
 /// Nonzero while there is the thread.
 #[unsafe(link_section = ".data.small")]
 static RUNS: AtomicU32 = AtomicU32::new(0);
+#[unsafe(link_section = ".data.small")]
+static LIFE: spawn::Life = spawn::Life::new();
 
 /// Wakes the thread for data that is there.
 pub fn wake() {
@@ -56,9 +58,9 @@ pub fn ask(request: u32, limit_ns: u64) -> bool {
     wait_until(limit_ns, |met| (met.wrapping_sub(number) as i32) >= 0)
 }
 
-/// Waits until the thread has ended, but no longer than `limit_ns`.
+/// Waits until the thread is no more, but no longer than `limit_ns`.
 pub fn wait_for_end(limit_ns: u64) {
-    wait_until(limit_ns, |_| false);
+    LIFE.wait_for_end(limit_ns);
 }
 
 /// Waits until `done` says so of [`MET`]; false if the thread ends before that, or does not come to it in time.
@@ -82,6 +84,7 @@ fn wait_until(limit_ns: u64, done: impl Fn(u32) -> bool) -> bool {
 /// In a child after fork: the thread is the parent's.
 pub fn after_fork() {
     RUNS.store(0, Ordering::Release);
+    LIFE.forget();
     REQUESTS.store(0, Ordering::Release);
 }
 
@@ -96,14 +99,17 @@ pub fn start(functions: &'static Functions) -> bool {
     FUNCTIONS.store(&raw const *functions as usize, Ordering::Release);
     // At once, so that whoever asks it for something waits until it has begun.
     RUNS.store(1, Ordering::Release);
+    LIFE.starts();
     let started = spawn::detached(run, STACK_BYTES);
     if !started {
+        LIFE.forget();
         RUNS.store(0, Ordering::Release);
     }
     started
 }
 
 unsafe extern "C" fn run(_: *mut c_void) -> *mut c_void {
+    LIFE.begins();
     sys::set_thread_name(c"umtui");
     // SAFETY: what `start` has put there, and the calling thread's own state.
     let (functions, thread) =

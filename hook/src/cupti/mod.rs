@@ -396,8 +396,11 @@ unsafe extern "C" fn exiting(_: *mut c_void) {
         return;
     }
 
-    if OWNER.load(Ordering::Acquire) == sys::pid() && STATE.swap(OFF, Ordering::AcqRel) == ON {
-        collector::ask(collector::FINISH, AT_EXIT_NS);
+    if OWNER.load(Ordering::Acquire) == sys::pid()
+        && STATE.swap(OFF, Ordering::AcqRel) == ON
+        && collector::ask(collector::FINISH, AT_EXIT_NS)
+    {
+        collector::wait_for_end(spawn::GOING_NS);
     }
 }
 
