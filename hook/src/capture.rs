@@ -170,9 +170,17 @@ pub fn controlled(api: u16, called: bool) {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::sync::{Mutex, MutexGuard};
+
+    /// Both tests make moments, and there is one row of them in a process.
+    fn alone() -> MutexGuard<'static, ()> {
+        static ONE: Mutex<()> = Mutex::new(());
+        ONE.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
+    }
 
     #[test]
     fn moments_come_once_and_the_newest_stay() {
+        let _alone = alone();
         let mut number = next_moment();
         assert_eq!(moment(&mut number), None);
         note(false);
@@ -194,6 +202,7 @@ mod tests {
 
     #[test]
     fn a_range_that_opens_while_another_closes_keeps_recording_on() {
+        let _alone = alone();
         // The last one closes, and before that is acted on another opens, whose thread finds recording on.
         let asked = AtomicU8::new(0);
         MODE.store(RANGE, Ordering::Relaxed);
