@@ -58,6 +58,8 @@ pub struct Allocation {
     pub bytes: u64,
     /// When the call that made it began, ns on the trace's axis.
     pub from_ns: u64,
+    /// When that call returned, ns. Before that, an allocation at the same address may still be there.
+    pub returned_ns: u64,
     /// When the call that released it returned, ns; `u64::MAX`: it was not released.
     pub until_ns: u64,
     /// Thread of the call that made it.
@@ -121,7 +123,7 @@ impl Allocations {
         let mut live: BTreeMap<u64, usize> = BTreeMap::new();
         for event in events {
             match event {
-                Event::Made(made, _) => {
+                Event::Made(made) => {
                     // Whatever lay there must have gone, though nobody saw it.
                     while let Some((&address, &index)) =
                         live.range(..made.end().max(made.address.saturating_add(1))).next_back()
@@ -188,24 +190,36 @@ impl Allocations {
     #[must_use]
     pub fn find(&self, address: u64, at_ns: u64) -> Option<usize> {
         let mut before = self.bases.partition_point(|base| base.address <= address);
-        let mut best: Option<(u64, usize)> = None;
+        // The newest that has been handed out, while another one is being released or asked for.
+        let newest = |one: &Allocation| (one.returned_ns <= at_ns, one.from_ns);
+        let mut best: Option<((bool, u64), usize)> = None;
         for _ in 0..MOST_BASES {
             let Some(base) = self.last_reaching(before, address) else { break };
             let first = self.bases.get(base)?.first;
             let end = self.bases.get(base + 1).map_or(self.list.len(), |next| next.first);
             let lives = self.list.get(first..end)?;
             let begun = lives.partition_point(|one| one.from_ns <= at_ns);
-            // The newest, or the one before that while it is being released.
             let fits = |at: &usize| lives.get(*at).is_some_and(|one| one.end() > address && one.until_ns >= at_ns);
-            if let Some(at) = (begun.saturating_sub(2)..begun).rev().find(fits)
+            let near = (begun.saturating_sub(2)..begun).filter(fits);
+            if let Some(at) = near.max_by_key(|&at| lives.get(at).map(newest))
                 && let Some(one) = lives.get(at)
-                && best.is_none_or(|(since, _)| since < one.from_ns)
+                && best.is_none_or(|(since, _)| since < newest(one))
             {
-                best = Some((one.from_ns, first + at));
+                best = Some((newest(one), first + at));
             }
             before = base;
         }
         best.map(|(_, index)| index)
+    }
+
+    /// The one at an address that a call made, by when that began, ns, and its thread and row: index into
+    /// [`Allocations::all`].
+    #[must_use]
+    pub fn made(&self, address: u64, from_ns: u64, by: (TrackId, usize)) -> Option<usize> {
+        let first = self.list.partition_point(|one| (one.address, one.from_ns) < (address, from_ns));
+        let same = self.list.iter().enumerate().skip(first);
+        let mut same = same.take_while(|(_, one)| (one.address, one.from_ns) == (address, from_ns));
+        same.find(|(_, one)| (one.track, one.row as usize) == by).map(|(index, _)| index)
     }
 
     /// The last of the first `before` bases that has an allocation which ends behind `address`.
@@ -231,8 +245,7 @@ impl Allocations {
 /// An allocation made or released.
 #[derive(Clone, Copy, Debug)]
 enum Event {
-    /// With the moment at which its call returned, ns.
-    Made(Allocation, u64),
+    Made(Allocation),
     Released {
         address: u64,
         /// All that begin in so many bytes go; zero: the one that begins at the address.
@@ -245,7 +258,7 @@ enum Event {
 impl Event {
     const fn moment(&self) -> u64 {
         match self {
-            Self::Made(_, returned_ns) => *returned_ns,
+            Self::Made(made) => made.returned_ns,
             Self::Released { called_ns, .. } => *called_ns,
         }
     }
@@ -300,13 +313,14 @@ impl Use {
                     address,
                     bytes,
                     from_ns: call.start_ns,
+                    returned_ns: call.end_ns(),
                     until_ns: u64::MAX,
                     track: found.track,
                     row: u32::try_from(found.row).unwrap_or(u32::MAX),
                     site: call.site,
                     kind: if captured { AllocationKind::Graph } else { *kind },
                 };
-                Some(Event::Made(allocation, call.end_ns()))
+                Some(Event::Made(allocation))
             }
             // A graph's memory comes again with each launch.
             Self::Release { .. } if captured => None,
@@ -330,13 +344,14 @@ mod tests {
             address,
             bytes,
             from_ns: start,
+            returned_ns: end,
             until_ns: u64::MAX,
             track: TrackId(0),
             row: start as u32,
             site: SiteId(0),
             kind: AllocationKind::Device,
         };
-        Event::Made(allocation, end)
+        Event::Made(allocation)
     }
 
     fn released(address: u64, (called_ns, until_ns): (u64, u64)) -> Event {
@@ -357,6 +372,23 @@ mod tests {
         assert_eq!((at(0x1800, 19), at(0x1000, 24), at(0x1000, 26)), (None, Some(10), None));
         assert_eq!((at(0x10ff, 35), at(0x1100, 35), at(0x1410, 35)), (Some(30), None, Some(32)));
         assert_eq!((at(0x1000, 50), at(0x1410, u64::MAX)), (None, Some(32)));
+    }
+
+    #[test]
+    fn what_is_being_asked_for_is_not_there_before_what_is_being_released_has_gone() {
+        // The second is asked for while the first is still there, and gets its address.
+        let all = Allocations::of_events(vec![
+            made(0x1000, 0x100, (10, 11)),
+            made(0x1000, 0x100, (15, 30)),
+            released(0x1000, (20, 25)),
+        ]);
+        let at = |ns| all.find(0x1000, ns).map(|index| all.all()[index].from_ns);
+        assert_eq!(
+            (at(14), at(16), at(22), at(25), at(26), at(31)),
+            (Some(10), Some(10), Some(10), Some(10), Some(15), Some(15))
+        );
+        let made = |from, row| all.made(0x1000, from, (TrackId(0), row)).map(|index| all.all()[index].from_ns);
+        assert_eq!((made(15, 15), made(15, 16), made(10, 10), made(11, 11)), (Some(15), None, Some(10), None));
     }
 
     #[test]
@@ -409,7 +441,8 @@ mod tests {
                 let holds = |one: &&(u64, u64, u64, u64)| {
                     one.0 <= address && address < one.0 + one.1 && one.2 <= at && at <= one.3
                 };
-                let expected = twin.iter().filter(holds).map(|one| one.2).max();
+                let newest = |one: &&(u64, u64, u64, u64)| (one.2 + 2 <= at, one.2);
+                let expected = twin.iter().filter(holds).max_by_key(newest).map(|one| one.2);
                 prop_assert_eq!(all.find(address, at).map(|index| all.all()[index].from_ns), expected);
             }
         }

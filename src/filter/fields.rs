@@ -49,10 +49,20 @@ pub const FIELDS: [FieldRow; 19] = [
     text(TextField::Host, "host", &[], "host name"),
     text(TextField::Stream, "stream", &[], "stream name or number; default for the default streams"),
     text(TextField::Device, "device", &["gpu"], "device number or name"),
-    text(TextField::Kernel, "kernel", &[], "kernel name, as shown or as mangled"),
+    text(
+        TextField::Kernel,
+        "kernel",
+        &[],
+        "name of the kernel, or of one that the call launched, as shown or as mangled",
+    ),
     text(TextField::Range, "range", &["nvtx"], "an NVTX range around the event, or the mark's or range's own text"),
     text(TextField::Site, "site", &["call-site"], "function, file:line or library of the code that called"),
-    text(TextField::Allocation, "allocation", &["alloc"], "name of an allocation that the event is about"),
+    text(
+        TextField::Allocation,
+        "allocation",
+        &["alloc"],
+        "an allocation that the event is about: an address in it, or its kind, its function or the code that called",
+    ),
     text(
         TextField::Kind,
         "kind",

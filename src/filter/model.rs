@@ -48,13 +48,14 @@ pub enum TextField {
     Stream,
     /// Device number, or its name.
     Device,
-    /// Kernel name, as shown or as mangled.
+    /// Name of the kernel, or of one that the call launched; as shown or as mangled.
     Kernel,
     /// A range (NVTX) that the event lies in, innermost or not; a mark's or range's own text.
     Range,
     /// `function`, `file:line` or `library` of the code that called.
     Site,
-    /// An allocation the event is about, by the name it is shown under.
+    /// An allocation the event is about: an address in it if the pattern is a number, else its kind, the function that
+    /// made it, or the code that called that.
     Allocation,
     /// `call`, `kernel`, `copy`, `set`, `migration`, `fault`, `managed`, `device`, `host`, ...: the event's kind, a copy's
     /// direction, and the kind of memory that it is about.

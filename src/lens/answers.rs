@@ -2,6 +2,7 @@
 
 use rustc_hash::FxHashMap;
 
+use super::held::{Held, Lives};
 use super::matcher::Matcher;
 use super::spans::Spans;
 use super::words::{self, Words};
@@ -31,6 +32,7 @@ pub(super) struct Answers {
     results: FxHashMap<(bool, u32), bool>,
     kinds: FxHashMap<(u8, u8), bool>,
     lanes: FxHashMap<LaneId, bool>,
+    held: Held,
 }
 
 impl Answers {
@@ -50,6 +52,7 @@ impl Answers {
             results: FxHashMap::default(),
             kinds: FxHashMap::default(),
             lanes: FxHashMap::default(),
+            held: Held::default(),
         }
     }
 
@@ -61,7 +64,7 @@ impl Answers {
     }
 
     /// Takes what has come since the last time. True if an answer that was given no longer holds.
-    pub(super) fn update(&mut self, trace: &Trace, spans: &dyn Spans, symbols: &mut Symbols) -> bool {
+    pub(super) fn update(&mut self, trace: &Trace, spans: &dyn Spans, lives: &Lives, symbols: &mut Symbols) -> bool {
         let matcher = &self.matcher;
         match self.field {
             TextField::Api | TextField::Layer | TextField::Kind => {
@@ -108,8 +111,44 @@ impl Answers {
                 }
                 changed
             }
-            TextField::Kernel | TextField::Allocation | TextField::Cause | TextField::Result => false,
+            TextField::Allocation => self.update_held(trace, lives, symbols),
+            TextField::Kernel | TextField::Cause | TextField::Result => false,
         }
+    }
+
+    /// Whether it looks at call sites: of calls, or of those that made an allocation.
+    pub(super) fn needs_sites(&self) -> bool {
+        self.field == TextField::Site || (self.field == TextField::Allocation && self.matcher.number().is_none())
+    }
+
+    fn update_held(&mut self, trace: &Trace, lives: &Lives, symbols: &mut Symbols) -> bool {
+        // Calls of functions that are given no address need not be looked at.
+        let points = |at: usize| trace.apis.get(at).is_some_and(|api| api.signature.points());
+        let mut changed = renew(&mut self.apis, trace.apis.iter().map(|api| api.name), points);
+        let matcher = &self.matcher;
+        if let Some(address) = matcher.number() {
+            changed |= self.held.update(lives, 0, |one| one.address <= address && address < one.end());
+            return changed;
+        }
+        let named = symbols.version();
+        let mut sites: FxHashMap<SiteId, bool> = FxHashMap::default();
+        let mut apis: FxHashMap<ApiId, bool> = FxHashMap::default();
+        changed |= self.held.update(lives, named, |one| {
+            let call = trace.track(one.track).and_then(|track| track.call(one.row as usize));
+            let api = call.and_then(|call| trace.api(call.api).zip(Some(call.api)));
+            let function =
+                api.is_some_and(|(api, id)| *apis.entry(id).or_insert_with(|| matcher.fits(trace.names.get(api.name))));
+            let mut site = || words::site(trace, symbols, one.site);
+            matcher.fits(one.kind.word())
+                || function
+                || *sites.entry(one.site).or_insert_with(|| Self::fits(matcher, &site()))
+        });
+        changed
+    }
+
+    /// Allocations that fit, to be asked for by address and time.
+    pub(super) const fn held(&mut self) -> &mut Held {
+        &mut self.held
     }
 
     fn update_sites(&mut self, trace: &Trace, symbols: &mut Symbols) -> bool {

@@ -66,8 +66,10 @@ impl Plan {
             Test::Any(any) => any.iter().any(|one| self.may_hold(one, chunk)),
             Test::Failed => chunk.summary().failed > 0,
             &Test::Text(leaf) => self.leaves.get(leaf).is_none_or(|answers| match answers.field {
-                TextField::Api | TextField::Layer => chunk.summary().apis().any(|api| answers.api(api)),
-                TextField::Kernel | TextField::Cause | TextField::Allocation => false,
+                TextField::Api | TextField::Layer | TextField::Allocation => {
+                    chunk.summary().apis().any(|api| answers.api(api))
+                }
+                TextField::Kernel | TextField::Cause => false,
                 _ => true,
             }),
             _ => true,
@@ -132,19 +134,25 @@ impl Plan {
             }
             Test::Around(stage, one) => {
                 let holds = self.call_words(one, around, block);
-                let submitted =
-                    |at: usize| block.has_ended(at) && self.has_submitted(*stage, block.track, block.first_row + at);
-                let mut encloses: Vec<bool> = (0..block.len()).map(submitted).collect();
-                for at in 0..block.len() {
-                    let any = bit(&holds, at) || encloses.get(at).copied().unwrap_or(false);
-                    let caller = block.callers.get(at).and_then(|&caller| encloses.get_mut(caller as usize));
-                    if let Some(caller) = caller.filter(|_| any) {
-                        *caller = true;
-                    }
-                }
-                each(block, |at, _| encloses.get(at).copied().unwrap_or(false))
+                self.leading_to(*stage, block, &holds)
+            }
+            // The call that launched it, and those around that: one launch, in one place of the tree.
+            &Test::Kernel(_, stage) => self.leading_to(stage, block, &none(block)),
+        }
+    }
+
+    /// Calls that submitted work which fits a stage, and those around such calls or around calls that `hold`.
+    fn leading_to(&self, stage: usize, block: &Block, holds: &[u64]) -> Words {
+        let submitted = |at: usize| block.has_ended(at) && self.has_submitted(stage, block.track, block.first_row + at);
+        let mut encloses: Vec<bool> = (0..block.len()).map(submitted).collect();
+        for at in 0..block.len() {
+            let any = bit(holds, at) || encloses.get(at).copied().unwrap_or(false);
+            let caller = block.callers.get(at).and_then(|&caller| encloses.get_mut(caller as usize));
+            if let Some(caller) = caller.filter(|_| any) {
+                *caller = true;
             }
         }
+        each(block, |at, _| encloses.get(at).copied().unwrap_or(false))
     }
 
     fn call_text(&mut self, leaf: usize, around: &Surroundings<'_>, block: &Block) -> Words {
@@ -188,7 +196,24 @@ impl Plan {
                     api.zip(status).is_some_and(|(api, status)| answers.result(api.layer, status))
                 })
             }
-            TextField::Kernel | TextField::Cause | TextField::Allocation => none(block),
+            TextField::Allocation => {
+                let Some(process) = trace.track(block.track).map(|track| track.process) else { return none(block) };
+                let mut sizes = Sizes::new(around, block);
+                each(block, |at, call| {
+                    if !answers.api(call.api) {
+                        return false;
+                    }
+                    let root = block.roots.get(at).map_or(at, |&root| root as usize);
+                    let root_ns = block.root(at).map_or(call.start_ns, |root| root.start_ns);
+                    let (held, by) = (answers.held(), (block.track, block.first_row + root));
+                    // An address that is being handed out may be that of an allocation which is not gone yet.
+                    sizes.any_pointer(at, call, |address| {
+                        let made = held.made(process, address, by, root_ns);
+                        made.unwrap_or_else(|| held.at(process, address, call.start_ns))
+                    })
+                })
+            }
+            TextField::Kernel | TextField::Cause => none(block),
         }
     }
 }
@@ -232,7 +257,7 @@ impl<'a> Sizes<'a> {
             let sized = ["bytes", "width", "pitch"];
             Function {
                 sizes: sized.iter().any(|role| api.signature.role(role).is_some()),
-                pointers: api.signature.arguments.iter().any(|argument| argument.kind == ArgKind::Pointer),
+                pointers: api.signature.points(),
                 asks: base_name(around.trace.names.get(api.name)).ends_with("Query"),
             }
         })
@@ -280,10 +305,15 @@ impl<'a> Sizes<'a> {
             return false;
         }
         let bytes = self.of(at, call).unwrap_or(1).max(1);
+        self.any_pointer(at, call, |address| address <= to && address.saturating_add(bytes - 1) >= from)
+    }
+
+    /// Whether it holds for an address among a call's arguments.
+    fn any_pointer(&mut self, at: usize, call: &Call, holds: impl FnMut(u64) -> bool) -> bool {
         let Some(api) = self.around.trace.api(call.api) else { return false };
         let Some(record) = self.record(at, call) else { return false };
         let pointers = api.signature.arguments.iter().filter(|argument| argument.kind == ArgKind::Pointer);
         let mut addresses = pointers.filter_map(|argument| record.number(argument)).filter(|&address| address != 0);
-        addresses.any(|address| address <= to && address.saturating_add(bytes - 1) >= from)
+        addresses.any(holds)
     }
 }

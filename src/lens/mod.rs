@@ -8,6 +8,7 @@
 mod answers;
 mod block;
 mod calls;
+mod held;
 mod marks;
 mod matcher;
 mod plan;

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use super::Lens;
 use super::answers::Answers;
+use super::held::Lives;
 use super::matcher::Matcher;
 use super::spans::Spans;
 use crate::filter::{Comparison, Condition, NumberField, TextField};
@@ -37,6 +38,8 @@ pub(super) enum Test {
     Inside(Box<Test>),
     /// With the number of the marks that the work of the GPU has left.
     Around(usize, Arc<Test>),
+    /// A pattern for kernels: of the kernel, and of calls that launched one, whose marks have this number.
+    Kernel(usize, usize),
 }
 
 impl Default for Test {
@@ -85,7 +88,9 @@ pub struct Plan {
     pub(super) stages: Vec<Arc<Test>>,
     /// Of each stage and thread the rows of calls that submitted work that fits.
     pub(super) submitted: Vec<Vec<Vec<u64>>>,
-    unanswered: Vec<TextField>,
+    lives: Lives,
+    /// Allocations have not been looked for among all calls that are known.
+    behind: bool,
 }
 
 impl Plan {
@@ -103,7 +108,8 @@ impl Plan {
             needs: Needs { start: lens.range.is_some(), ..Needs::default() },
             stages: Vec::new(),
             submitted: Vec::new(),
-            unanswered: Vec::new(),
+            lives: Lives::default(),
+            behind: false,
         };
         if let Some(condition) = &lens.condition {
             plan.test = plan.compile(condition, 0)?;
@@ -128,16 +134,20 @@ impl Plan {
                     crate::filter::Pattern::Glob(text) | crate::filter::Pattern::Regex(text) => text,
                 };
                 let matcher = Matcher::new(pattern).map_err(|why| PlanError::Pattern(text.clone(), why.to_string()))?;
-                self.needs.tie |=
-                    matches!(field, TextField::Api | TextField::Thread | TextField::Range | TextField::Site);
+                self.needs.tie |= matches!(
+                    field,
+                    TextField::Api | TextField::Thread | TextField::Range | TextField::Site | TextField::Allocation
+                );
                 self.needs.spans |= *field == TextField::Range;
-                self.needs.raw |= *field == TextField::Result;
+                self.needs.raw |= matches!(field, TextField::Result | TextField::Allocation);
                 self.needs.streams |= *field == TextField::Stream;
-                if *field == TextField::Allocation {
-                    self.unanswered.push(*field);
-                }
                 self.leaves.push(Answers::new(*field, matcher));
-                Test::Text(self.leaves.len() - 1)
+                let leaf = self.leaves.len() - 1;
+                if *field == TextField::Kernel {
+                    self.stages.push(Arc::new(Test::Text(leaf)));
+                    return Ok(Test::Kernel(leaf, self.stages.len() - 1));
+                }
+                Test::Text(leaf)
             }
             &Condition::Number(field, comparison, number) => {
                 self.needs.raw |= field == NumberField::Size;
@@ -146,6 +156,7 @@ impl Plan {
             }
             &Condition::Address(from, to) => {
                 self.needs.raw = true;
+                self.needs.tie = true;
                 Test::Address(from, to)
             }
             Condition::Failed => Test::Failed,
@@ -163,8 +174,12 @@ impl Plan {
 
     /// Takes what the trace has got since the last time. True if an answer that was given no longer holds: what was
     /// selected must be looked for anew.
-    pub fn update(&mut self, trace: &Trace, spans: &dyn Spans, symbols: &mut Symbols) -> bool {
+    pub fn update(&mut self, around: &Surroundings<'_>, symbols: &mut Symbols) -> bool {
+        let (trace, spans) = (around.trace, around.spans);
         let mut changed = false;
+        if self.leaves.iter().any(|leaf| leaf.field == TextField::Allocation) {
+            self.behind = !self.lives.update(trace, around.files);
+        }
         if self.needs.start {
             let start = trace.start_ns();
             changed |= start != self.start_ns;
@@ -172,7 +187,7 @@ impl Plan {
             self.range = self.lens_range.map(|(from, to)| (start.saturating_add(from), start.saturating_add(to)));
         }
         for leaf in &mut self.leaves {
-            changed |= leaf.update(trace, spans, symbols);
+            changed |= leaf.update(trace, spans, &self.lives, symbols);
         }
         changed
     }
@@ -192,7 +207,7 @@ impl Plan {
     /// Whether it looks at call sites, whose names may have to be looked up first.
     #[must_use]
     pub fn needs_sites(&self) -> bool {
-        self.leaves.iter().any(|leaf| leaf.field == TextField::Site)
+        self.leaves.iter().any(Answers::needs_sites)
     }
 
     /// Whether it looks at the call that submitted work of the GPU.
@@ -207,10 +222,10 @@ impl Plan {
         self.stages.len()
     }
 
-    /// Fields that are asked for and that nothing is known of yet.
+    /// Whether more must be found out before events can be tested: to look again soon will do.
     #[must_use]
-    pub fn unanswered(&self) -> &[TextField] {
-        &self.unanswered
+    pub const fn is_behind(&self) -> bool {
+        self.behind
     }
 
     /// Notes that a call has submitted work that fits a stage.

@@ -116,8 +116,16 @@ impl Plan {
         if !is_tied(activity) {
             return (None, false);
         }
+        // Most kernels are other ones, and what is asked of their names needs no call.
+        let alone = Row { id, lane, activity, stream, tie: None };
+        if let Test::Text(leaf) = *test
+            && self.leaves.get(leaf).is_some_and(|answers| answers.field == TextField::Kernel)
+            && !self.record_text(leaf, around, &alone)
+        {
+            return (None, self.is_late(around.trace, activity));
+        }
         let Some(tie) = Tie::find(around.trace, lane, activity) else { return (None, true) };
-        let row = Row { id, lane, activity, stream, tie: Some(&tie) };
+        let row = Row { tie: Some(&tie), ..alone };
         let holds = self.record_holds(&test, around, &row);
         (holds.then(|| tie.call()), self.is_late(around.trace, activity))
     }
@@ -150,7 +158,7 @@ impl Plan {
             Test::All(all) => all.iter().all(|one| self.record_holds(one, around, row)),
             Test::Any(any) => any.iter().any(|one| self.record_holds(one, around, row)),
             Test::Not(one) => !self.record_holds(one, around, row),
-            &Test::Text(leaf) => self.record_text(leaf, around, row),
+            &Test::Text(leaf) | &Test::Kernel(leaf, _) => self.record_text(leaf, around, row),
             &Test::Number(field, comparison, number) => {
                 let value = match field {
                     NumberField::Size => words::bytes(activity),
@@ -164,19 +172,28 @@ impl Plan {
             &Test::Address(from, to) => {
                 let bytes = words::bytes(activity).unwrap_or(1).max(1);
                 let end = activity.address.saturating_add(bytes - 1);
-                activity.address != 0 && activity.address <= to && end >= from
+                let lies = activity.address != 0 && activity.address <= to && end >= from;
+                lies || row.tie.is_some_and(|tie| self.tie_holds(test, around, tie))
             }
-            Test::Inside(one) => row.tie.is_some_and(|tie| {
-                let holds = self.call_words(one, around, &tie.block);
-                tie.chain().any(|at| bit(&holds, at))
-            }),
+            Test::Inside(one) => row.tie.is_some_and(|tie| self.tie_holds(one, around, tie)),
             Test::Failed | Test::Around(..) => false,
         }
+    }
+
+    /// Whether it holds for the call that submitted a record, or for one around that.
+    fn tie_holds(&mut self, test: &Test, around: &Surroundings<'_>, tie: &Tie) -> bool {
+        let holds = self.call_words(test, around, &tie.block);
+        tie.chain().any(|at| bit(&holds, at))
     }
 
     fn record_text(&mut self, leaf: usize, around: &Surroundings<'_>, row: &Row<'_>) -> bool {
         let (trace, activity) = (around.trace, row.activity);
         let Some(answers) = self.leaves.get_mut(leaf) else { return false };
+        if answers.field == TextField::Allocation {
+            let lies =
+                activity.address != 0 && answers.held().at(row.lane.process, activity.address, activity.start_ns);
+            return lies || row.tie.is_some_and(|tie| self.tie_holds(&Test::Text(leaf), around, tie));
+        }
         let root = || row.tie.and_then(|tie| tie.block.root(tie.at));
         match answers.field {
             TextField::Api => row.tie.is_some_and(|tie| {

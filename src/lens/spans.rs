@@ -50,7 +50,7 @@ impl Plan {
                 };
                 value.is_some_and(|value| compare(value, comparison, number))
             }
-            Test::Failed | Test::Address(..) | Test::Inside(_) | Test::Around(..) => false,
+            Test::Failed | Test::Address(..) | Test::Inside(_) | Test::Around(..) | Test::Kernel(..) => false,
         }
     }
 

@@ -202,7 +202,8 @@ impl Sifting {
         }
         let spans = self.spans.clone();
         let spans = spans.read().unwrap_or_else(PoisonError::into_inner);
-        let mut changed = self.plan.update(trace, &*spans, symbols);
+        let around = Surroundings { trace, files: ground.files, spans: &*spans };
+        let mut changed = self.plan.update(&around, symbols);
         let common = self.streams.iter().zip(ground.streams);
         changed |= self.plan.needs_streams() && common.clone().any(|(before, now)| before != now);
         if self.streams.len() != ground.streams.len() || common.clone().any(|(before, now)| before != now) {
@@ -215,12 +216,14 @@ impl Sifting {
         if self.stale && now >= *self.again.get_or_insert(now + self.spent) {
             self.restart();
         }
-        let around = Surroundings { trace, files: ground.files, spans: &*spans };
-        let mut complete = self.mark_stages(&around, until);
+        let mut complete = !self.plan.is_behind();
+        complete = complete && self.mark_stages(&around, until);
         complete = complete && self.look_at_calls(&around, until);
         complete = complete && self.look_at_lanes(&around, until);
         complete = complete && self.look_at_ranges(&around, until);
-        self.look_at_unfinished(&around, ground.tree);
+        if !self.plan.is_behind() {
+            self.look_at_unfinished(&around, ground.tree);
+        }
         complete = complete && self.catch_up_ranged(trace, until);
         if !self.stale {
             self.spent += now.elapsed();
@@ -235,14 +238,17 @@ impl Sifting {
             let Some(mut lanes) = self.stages.get_mut(at).map(std::mem::take) else { continue };
             let (plan, streams) = (&mut self.plan, &self.streams);
             let mut hits = Vec::new();
-            let done = lanes.look(around.trace, until, |id, row, _| {
+            let mut taken_back = false;
+            let done = lanes.look(around.trace, until, |id, row, before| {
                 let Some(activity) = around.trace.activities.lane(id).and_then(|lane| lane.get(row)) else {
                     return (false, false);
                 };
                 let (call, open) = plan.stage(around, at, id, &activity, stream_of(streams, id));
                 hits.extend(call);
+                taken_back |= before == Some(true) && call.is_none();
                 (call.is_some(), open)
             });
+            self.stale |= taken_back;
             for (track, row) in hits {
                 self.plan.note_submitted(at, track, row);
                 // Calls that have been looked at already may be around it.

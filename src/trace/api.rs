@@ -46,6 +46,12 @@ impl Signature {
     pub fn role(&self, role: &str) -> Option<&Argument> {
         self.arguments.iter().find(|argument| argument.role == role)
     }
+
+    /// Whether any argument is an address.
+    #[must_use]
+    pub fn points(&self) -> bool {
+        self.arguments.iter().any(|argument| argument.kind == ArgKind::Pointer)
+    }
 }
 
 impl std::fmt::Display for Signature {

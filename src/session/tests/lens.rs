@@ -476,6 +476,13 @@ impl<'a> Twin<'a> {
                         "cuLaunchKernel" => strings(&["call"]),
                         _ => strings(&["call", "device"]),
                     },
+                    TextField::Kernel => (0..self.world.pieces.len())
+                        .filter(|&piece| {
+                            self.tie(piece)
+                                .is_some_and(|(of, call)| of == track && self.chain(track, call).contains(&at))
+                        })
+                        .flat_map(|piece| self.words(field, Event::Piece(piece)))
+                        .collect(),
                     _ => Vec::new(),
                 }
             }

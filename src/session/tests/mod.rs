@@ -4,6 +4,7 @@ mod devices;
 pub(crate) mod files;
 pub(crate) mod gpu;
 mod lens;
+mod lens_held;
 mod lists;
 mod live;
 mod overview;

@@ -1,0 +1,124 @@
+//! Allocations that a pattern fits, and which of them an address lay in at a moment.
+
+use std::sync::Arc;
+use std::time::Instant;
+
+use crate::correlate::{Allocation, Allocations};
+use crate::trace::{Bytes, ProcessId, Trace, TrackId};
+
+/// While a trace grows, its allocations are found anew so many times less often than that takes.
+const PAUSE: u32 = 3;
+
+/// How much of a trace allocations were found from: calls, functions, names.
+type Known = (u64, usize, usize);
+
+/// The allocations of each process of a trace, as far as its calls have been read.
+#[derive(Debug, Default)]
+pub(super) struct Lives {
+    of: Vec<Arc<Allocations>>,
+    known: Option<Known>,
+    /// Not before they are found anew.
+    due: Option<Instant>,
+    /// Grows whenever they are.
+    version: u64,
+}
+
+impl Lives {
+    /// Finds them anew if more calls are known, but not all the time. False if they are not those of the trace as it is
+    /// now.
+    pub(super) fn update(&mut self, trace: &Trace, files: &[Option<Arc<dyn Bytes>>]) -> bool {
+        let known = (trace.calls(), trace.apis.len(), trace.names.len());
+        if self.known == Some(known) {
+            return true;
+        }
+        let begun = Instant::now();
+        if self.due.is_some_and(|due| begun < due) {
+            return false;
+        }
+        let none: Arc<dyn Bytes> = Arc::new(Vec::new());
+        let files: Vec<Arc<dyn Bytes>> =
+            files.iter().map(|file| file.clone().unwrap_or_else(|| none.clone())).collect();
+        let processes = (0..trace.processes.len()).filter_map(|id| u16::try_from(id).ok()).map(ProcessId);
+        self.of = processes.map(|process| Arc::new(Allocations::of(trace, process, &files))).collect();
+        self.known = Some(known);
+        self.version += 1;
+        self.due = begun.elapsed().checked_mul(PAUSE).and_then(|pause| Instant::now().checked_add(pause));
+        true
+    }
+}
+
+/// Those of one process, and which of them the pattern fits.
+#[derive(Debug)]
+struct Fitting {
+    all: Arc<Allocations>,
+    fits: Vec<bool>,
+}
+
+impl Fitting {
+    /// What answers up to a moment follow from: the allocations that fit and those that they share addresses with, as
+    /// they were known then.
+    fn grounds(&self, until_ns: u64) -> Vec<(Allocation, bool)> {
+        let all = || self.all.all().iter().zip(self.fits.iter().copied());
+        let mut wanted: Vec<(u64, u64)> = Vec::new();
+        for (one, _) in all().filter(|(_, fits)| *fits) {
+            match wanted.last_mut() {
+                Some(last) if one.address <= last.1 => last.1 = last.1.max(one.end()),
+                _ => wanted.push((one.address, one.end())),
+            }
+        }
+        let shares = |one: &Allocation| {
+            let first = wanted.partition_point(|&(_, end)| end <= one.address);
+            wanted.get(first).is_some_and(|&(address, _)| address < one.end())
+        };
+        let seen = all().filter(|(one, fits)| one.from_ns <= until_ns && (*fits || shares(one)));
+        // What is released later was there all the time that was asked for.
+        let clip = |ns: u64| if ns >= until_ns { u64::MAX } else { ns };
+        let clipped =
+            |one: &Allocation| Allocation { until_ns: clip(one.until_ns), returned_ns: clip(one.returned_ns), ..*one };
+        seen.map(|(one, fits)| (clipped(one), fits)).collect()
+    }
+}
+
+/// The answers of one pattern.
+#[derive(Debug, Default)]
+pub(super) struct Held {
+    of: Vec<Fitting>,
+    /// Versions of allocations and of the names of call sites for which that holds.
+    versions: (u64, u64),
+    /// The latest moment that was asked for, ns.
+    asked_ns: Option<u64>,
+}
+
+impl Held {
+    /// Asks each allocation anew where something has changed; `named` is the version of the names of call sites. True if
+    /// an answer that was given may no longer hold.
+    pub(super) fn update(&mut self, lives: &Lives, named: u64, mut fits: impl FnMut(&Allocation) -> bool) -> bool {
+        if self.versions == (lives.version, named) {
+            return false;
+        }
+        self.versions = (lives.version, named);
+        let fitting =
+            |all: &Arc<Allocations>| Fitting { all: all.clone(), fits: all.all().iter().map(&mut fits).collect() };
+        let now: Vec<Fitting> = lives.of.iter().map(fitting).collect();
+        let before = std::mem::replace(&mut self.of, now);
+        let Some(asked_ns) = self.asked_ns else { return false };
+        let grounds = |of: &[Fitting], at: usize| of.get(at).map(|one| one.grounds(asked_ns)).unwrap_or_default();
+        (0..self.of.len()).any(|at| grounds(&before, at) != grounds(&self.of, at))
+    }
+
+    /// Whether the allocation fits that held an address at a moment, ns.
+    pub(super) fn at(&mut self, process: ProcessId, address: u64, at_ns: u64) -> bool {
+        self.asked_ns = self.asked_ns.max(Some(at_ns));
+        let Some(fitting) = self.of.get(process.index()) else { return false };
+        let found = fitting.all.find(address, at_ns);
+        found.is_some_and(|index| fitting.fits.get(index).copied().unwrap_or(false))
+    }
+
+    /// Whether the allocation fits that a call made; `None` if it made none at this address.
+    pub(super) fn made(&mut self, process: ProcessId, address: u64, by: (TrackId, usize), at_ns: u64) -> Option<bool> {
+        self.asked_ns = self.asked_ns.max(Some(at_ns));
+        let fitting = self.of.get(process.index())?;
+        let found = fitting.all.made(address, at_ns, by)?;
+        fitting.fits.get(found).copied()
+    }
+}
