@@ -55,7 +55,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     for (text, range) in LENSES {
         let condition: Option<Condition> =
             if text.is_empty() { None } else { Some(expression::read("", text).map_err(|error| error.to_string())?) };
-        let lens = Lens { condition: condition.map(Arc::new), range };
+        let lens = Lens { condition: condition.map(Arc::new), range: range.map(Into::into) };
         let mut times: Vec<(Duration, Duration, Duration)> = Vec::new();
         let mut shown = 0;
         for _ in 0..ROUNDS {

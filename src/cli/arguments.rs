@@ -249,7 +249,8 @@ pub struct Seen {
     /// Count and show only what this filter selects: a file, a name from `umtui filter list`, or an expression
     #[arg(long, value_name = "FILE|EXPR", allow_hyphen_values = true)]
     pub filter: Option<OsString>,
-    /// Count and show only what overlaps this time, from the first event on: 1.5s..2s, ..2s, 1.5s.., 1.5s+10ms
+    /// Count and show only what overlaps this time, from the first event on: 1.5s..2s, ..2s, 1.5s.., 1.5s+10ms; or a
+    /// turn of a range (NVTX): step:3, step:3..5, step:NAME#3
     #[arg(long, value_name = "A..B")]
     pub range: Option<String>,
 }

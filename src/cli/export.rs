@@ -41,8 +41,8 @@ fn text(loaded: &Loaded, out: &mut dyn Write) -> io::Result<()> {
     if loaded.lens().condition.is_some() {
         words.push(format!("filter {}", loaded.filter_text()));
     }
-    if let Some((from, to)) = loaded.lens().range {
-        words.push(format!("range {from}ns..{}", if to == u64::MAX { String::new() } else { format!("{to}ns") }));
+    if let Some(range) = &loaded.lens().range {
+        words.push(format!("range {range}"));
     }
     words.push(format!("{} events, {} hidden; the calls around them are here, too", status.shown, status.hidden));
     let part = export::text::Part { selected, open: &loaded.open(), words: &words };

@@ -8,6 +8,7 @@ use super::arguments::Seen;
 use crate::filter::{self, Condition, Spelling};
 use crate::lens::{Lens, Plan, parse_range};
 use crate::session::Loaded;
+use crate::session::safe::safe;
 use crate::ui::lens::{Chosen, Look};
 
 /// How long the names of call sites are looked up for a filter that asks for them.
@@ -63,6 +64,15 @@ pub(super) fn look(seen: &Seen) -> anyhow::Result<(Look, Option<PathBuf>)> {
 pub(super) fn look_through(loaded: &mut Loaded, (lens, text): &(Lens, String)) -> anyhow::Result<()> {
     if !lens.is_clear() {
         loaded.look_through(lens, text, NAMING)?;
+        let steps = loaded.lens_status().and_then(|status| status.steps).filter(|steps| steps.ns.is_none());
+        if let (Some(steps), Some(range)) = (steps, &lens.range) {
+            let why = match steps.turns {
+                0 if steps.name.is_empty() => "no range repeats; name one, as in step:NAME#3".to_owned(),
+                0 => format!("no range is named {}", steps.name),
+                turns => format!("there are {turns} of the range {}", steps.name),
+            };
+            anyhow::bail!("--range {}: no such step: {}", safe(&range.to_string()), safe(&why));
+        }
     }
     Ok(())
 }

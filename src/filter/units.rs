@@ -4,13 +4,15 @@ use super::error::quoted;
 use super::fields::hint;
 use super::{Comparison, Condition, NumberField};
 
-const TIMES: [(&str, u64); 7] = [
+const TIMES: [(&str, u64); 9] = [
     ("ns", 1),
     ("us", 1_000),
     ("\u{b5}s", 1_000),
+    ("\u{3bc}s", 1_000),
     ("ms", 1_000_000),
     ("s", 1_000_000_000),
     ("m", 60_000_000_000),
+    ("min", 60_000_000_000),
     ("h", 3_600_000_000_000),
 ];
 
@@ -34,6 +36,15 @@ const SIZES: [(&str, u64); 13] = [
 /// Digits after the point that count.
 const DECIMALS: usize = 18;
 
+/// A time or a length of time, ns: `1.5s`, `.5 ms`, `2min`. What is less than a nanosecond is cut off. This is how times
+/// are read wherever one is typed.
+///
+/// # Errors
+/// What was expected, if it is none or too large.
+pub fn time(text: &str) -> Result<u64, String> {
+    number(NumberField::Time, text)
+}
+
 /// A quantity: ns or bytes. What is less than one of these is cut off.
 pub(super) fn number(field: NumberField, text: &str) -> Result<u64, String> {
     let (what, units): (_, &[(&str, u64)]) = match field {
@@ -45,6 +56,7 @@ pub(super) fn number(field: NumberField, text: &str) -> Result<u64, String> {
     let digits = text.trim_end_matches(|char: char| !char.is_ascii_digit() && char != '.');
     let name = text[digits.len()..].trim_start();
     let (whole, decimals) = digits.split_once('.').unwrap_or((digits, "0"));
+    let whole = if whole.is_empty() && digits.starts_with('.') { "0" } else { whole };
     let plain = |digits: &str| !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit());
     if !plain(whole) || !plain(decimals) {
         return Err(format!("expected {what}, found {}", quoted(text)));
@@ -151,7 +163,8 @@ mod tests {
         assert_eq!(time("0"), Ok(0));
         assert_eq!(time("1.9ns"), Ok(1));
         assert_eq!(time("18446744073709551615ns"), Ok(u64::MAX));
-        for wrong in ["18446744073709551616ns", "18446744073.8s", "5", "5kg", "", "us", "-1us", "1.us", ".5us", "1e3us"]
+        assert_eq!((time(".5us"), time("2 min"), time("1.5\u{3bc}s")), (Ok(500), Ok(120_000_000_000), Ok(1_500)));
+        for wrong in ["18446744073709551616ns", "18446744073.8s", "5", "5kg", "", "us", "-1us", "1.us", ".us", "1e3us"]
         {
             assert!(time(wrong).is_err(), "{wrong}");
         }
@@ -193,10 +206,30 @@ mod tests {
             prop_assert_eq!(addresses(&written_addresses(first, last)), Ok((first, last)));
         }
 
+        /// Against exact arithmetic with the digits as one number.
+        #[test]
+        fn a_time_is_its_digits_times_its_unit(
+            whole in prop_oneof![any::<u64>(), 0u64..100_000],
+            part in prop::option::of("[0-9]{1,18}"),
+            unit in prop::sample::select(TIMES.as_slice()),
+            gap in prop::sample::select(vec!["", " "]),
+        ) {
+            let digits = part.clone().unwrap_or_default();
+            let scale = 10u128.pow(u32::try_from(digits.len()).unwrap());
+            let below = if digits.is_empty() { 0 } else { digits.parse::<u128>().unwrap() };
+            let exact = u128::from(whole) * u128::from(unit.1) + below * u128::from(unit.1) / scale;
+            let point = part.as_ref().map_or(String::new(), |part| format!(".{part}"));
+            let text = format!("{whole}{point}{gap}{}", unit.0);
+            prop_assert_eq!(time(&text).ok(), u64::try_from(exact).ok(), "{}", text);
+            if let (0, Some(part)) = (whole, part) {
+                prop_assert_eq!(time(&format!(".{part}{gap}{}", unit.0)).ok(), u64::try_from(exact).ok());
+            }
+        }
+
         #[test]
         fn any_text_is_taken_or_refused(text in "\\PC*|[0-9.a-zA-Z+x-]*") {
             let _ = number(NumberField::Size, &text);
-            let _ = numbers(NumberField::Duration, &text);
+            let _ = (time(&text), numbers(NumberField::Duration, &text));
             let _ = addresses(&text);
         }
     }

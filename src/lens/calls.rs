@@ -43,7 +43,7 @@ impl Plan {
         self.test = test;
         let mut cut = 0;
         if let Some((from, to)) = self.range {
-            let inside = each(block, |at, call| call.start_ns <= to && end_of(block, at, call) >= from);
+            let inside = each(block, |at, call| from <= to && call.start_ns <= to && end_of(block, at, call) >= from);
             words.iter_mut().zip(&inside).for_each(|(word, inside)| *word &= inside);
             let over = each(block, |at, call| call.start_ns < from || end_of(block, at, call) > to);
             cut = words.iter().zip(&over).map(|(word, over)| u64::from((word & over).count_ones())).sum();

@@ -15,14 +15,16 @@ mod plan;
 mod range;
 mod records;
 mod spans;
+mod steps;
 mod words;
 
 pub use block::{Block, NO_CALLER, bit};
 pub use marks::{Marks, Selected};
 pub use plan::{Plan, PlanError, Surroundings};
-pub use range::{RangeError, parse_range};
+pub use range::{RangeError, TimeRange, parse_range};
 pub use records::{Decision, Tie};
 pub use spans::Spans;
+pub use steps::{Steps, StepsFound};
 
 use std::sync::Arc;
 
@@ -33,8 +35,8 @@ use crate::filter::Condition;
 pub struct Lens {
     /// The filter; `None`: all events.
     pub condition: Option<Arc<Condition>>,
-    /// From and to, ns since the trace began, both included; `None`: all time.
-    pub range: Option<(u64, u64)>,
+    /// The time; `None`: all of it.
+    pub range: Option<TimeRange>,
 }
 
 impl Lens {

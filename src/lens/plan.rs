@@ -6,7 +6,9 @@ use super::Lens;
 use super::answers::Answers;
 use super::held::Lives;
 use super::matcher::Matcher;
+use super::range::TimeRange;
 use super::spans::Spans;
+use super::steps::{StepsFound, Walked};
 use crate::filter::{Comparison, Condition, NumberField, TextField};
 use crate::symbols::Symbols;
 use crate::trace::{Bytes, Trace, TrackId};
@@ -79,9 +81,11 @@ pub(super) struct Needs {
 pub struct Plan {
     pub(super) test: Test,
     pub(super) leaves: Vec<Answers>,
-    /// On the trace's axis, ns.
+    /// On the trace's axis, ns. Of steps that are not there it ends before it begins.
     pub(super) range: Option<(u64, u64)>,
-    lens_range: Option<(u64, u64)>,
+    /// Since the trace began, ns.
+    time: Option<(u64, u64)>,
+    steps: Option<Walked>,
     pub(super) start_ns: u64,
     pub(super) needs: Needs,
     /// What calls must be around of, inner ones first.
@@ -103,7 +107,8 @@ impl Plan {
             test: Test::default(),
             leaves: Vec::new(),
             range: None,
-            lens_range: lens.range,
+            time: None,
+            steps: None,
             start_ns: 0,
             needs: Needs { start: lens.range.is_some(), ..Needs::default() },
             stages: Vec::new(),
@@ -111,6 +116,11 @@ impl Plan {
             lives: Lives::default(),
             behind: false,
         };
+        match &lens.range {
+            Some(TimeRange::Time(from, to)) => plan.time = Some((*from, *to)),
+            Some(TimeRange::Steps(steps)) => plan.steps = Some(Walked::new(steps.clone())),
+            None => {}
+        }
         if let Some(condition) = &lens.condition {
             plan.test = plan.compile(condition, 0)?;
         }
@@ -177,19 +187,34 @@ impl Plan {
     pub fn update(&mut self, around: &Surroundings<'_>, symbols: &mut Symbols) -> bool {
         let (trace, spans) = (around.trace, around.spans);
         let mut changed = false;
+        self.behind = false;
         if self.leaves.iter().any(|leaf| leaf.field == TextField::Allocation) {
             self.behind = !self.lives.update(trace, around.files);
+        }
+        if let Some(steps) = &mut self.steps {
+            let before = steps.found().ns;
+            self.behind |= !steps.update(trace);
+            changed |= steps.found().ns != before;
         }
         if self.needs.start {
             let start = trace.start_ns();
             changed |= start != self.start_ns;
             self.start_ns = start;
-            self.range = self.lens_range.map(|(from, to)| (start.saturating_add(from), start.saturating_add(to)));
+            self.range = self.time.map(|(from, to)| (start.saturating_add(from), start.saturating_add(to)));
+        }
+        if let Some(steps) = &self.steps {
+            self.range = Some(steps.found().ns.unwrap_or((u64::MAX, 0)));
         }
         for leaf in &mut self.leaves {
             changed |= leaf.update(trace, spans, &self.lives, symbols);
         }
         changed
+    }
+
+    /// What the steps that are looked at are, as far as ranges have been read.
+    #[must_use]
+    pub fn steps(&self) -> Option<&StepsFound> {
+        self.steps.as_ref().map(Walked::found)
     }
 
     /// Whether it looks at ranges.
@@ -258,6 +283,7 @@ impl Plan {
     pub(super) fn overlap(&self, start_ns: u64, end_ns: u64) -> (bool, bool) {
         match self.range {
             None => (true, false),
+            Some((from, to)) if from > to => (false, false),
             Some((from, to)) => (start_ns <= to && end_ns >= from, start_ns < from || end_ns > to),
         }
     }

@@ -1,25 +1,68 @@
-//! A range of time as it is typed: `1.5s..2s`, `..2s`, `1.5s..`, `1.5s+10ms`.
+//! A range of time as it is typed: `1.5s..2s`, `..2s`, `1.5s..`, `1.5s+10ms`, `step:3`.
+
+use std::fmt;
+
+use super::steps::Steps;
+
+/// Which time is looked at.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum TimeRange {
+    /// From and to, ns since the trace began, both included.
+    Time(u64, u64),
+    /// From the begin of one turn of a range to the end of another.
+    Steps(Steps),
+}
+
+impl From<(u64, u64)> for TimeRange {
+    fn from((from, to): (u64, u64)) -> Self {
+        Self::Time(from, to)
+    }
+}
+
+impl fmt::Display for TimeRange {
+    /// As it can be typed.
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Time(from, u64::MAX) => write!(out, "{from}ns.."),
+            Self::Time(from, to) => write!(out, "{from}ns..{to}ns"),
+            Self::Steps(steps) => steps.fmt(out),
+        }
+    }
+}
 
 /// Why a text is no range of time.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum RangeError {
     /// Not of the form `A..B` or `A+LENGTH`.
-    #[error("{0:?} is no range of time: write 1.5s..2s, ..2s, 1.5s.. or 1.5s+10ms, counted from the trace's begin")]
+    #[error(
+        "{0:?} is no range of time: write 1.5s..2s, ..2s, 1.5s.. or 1.5s+10ms, counted from the trace's begin, or step:3"
+    )]
     Form(String),
-    /// A part is no time.
-    #[error("{0:?} is no time: write a number with ns, us, ms, s, m or h, as in 1.5s")]
-    Time(String),
+    /// A part is no time, and why.
+    #[error("{0:?} is no time: {1}")]
+    Time(String, String),
     /// It ends before it begins.
     #[error("the range ends at {1} ns, before it begins at {0} ns")]
     Backwards(u64, u64),
+    /// No turns of a range.
+    #[error("{0:?} is no step: write 3, 3..5 or 3.., counted from 1, or NAME#3 for a range by its name")]
+    Step(String),
 }
 
-/// Reads a range of time: from and to, ns since the trace began, both included.
+/// Reads a range of time.
 ///
 /// # Errors
 /// If it is none.
-pub fn parse_range(text: &str) -> Result<(u64, u64), RangeError> {
+pub fn parse_range(text: &str) -> Result<TimeRange, RangeError> {
     let text = text.trim();
+    if let Some(steps) = text.strip_prefix("step:") {
+        return Steps::parse(steps).map(TimeRange::Steps);
+    }
+    parse_time(text).map(TimeRange::from)
+}
+
+/// From and to, ns.
+fn parse_time(text: &str) -> Result<(u64, u64), RangeError> {
     if let Some((from, to)) = text.split_once("..") {
         let from = if from.trim().is_empty() { 0 } else { time(from)? };
         let to = if to.trim().is_empty() { u64::MAX } else { time(to)? };
@@ -30,32 +73,8 @@ pub fn parse_range(text: &str) -> Result<(u64, u64), RangeError> {
     Ok((from, from.saturating_add(time(length)?)))
 }
 
-/// `1.5s` in ns, rounded down; larger than there is room for is the largest.
 fn time(text: &str) -> Result<u64, RangeError> {
-    let text = text.trim();
-    let wrong = || RangeError::Time(text.to_owned());
-    let unit = text.find(|char: char| !char.is_ascii_digit() && char != '.').ok_or_else(wrong)?;
-    let (number, unit) = text.split_at(unit);
-    let unit: u128 = match unit.trim() {
-        "ns" => 1,
-        "us" | "µs" | "μs" => 1_000,
-        "ms" => 1_000_000,
-        "s" => 1_000_000_000,
-        "m" | "min" => 60_000_000_000,
-        "h" => 3_600_000_000_000,
-        _ => return Err(wrong()),
-    };
-    let (whole, part) = number.split_once('.').unwrap_or((number, ""));
-    if (whole.is_empty() && part.is_empty()) || part.contains('.') {
-        return Err(wrong());
-    }
-    // More digits than that are less than a nanosecond of an hour, or more than there is room for.
-    let digits = |text: &str| text.bytes().fold(0u128, |sum, digit| sum.saturating_mul(10) + u128::from(digit - b'0'));
-    let part = part.get(..part.len().min(15)).unwrap_or_default();
-    let below = 10u128.pow(part.len() as u32);
-    let whole = digits(whole.get(..whole.len().min(22)).unwrap_or_default());
-    let ns = whole.saturating_mul(unit).saturating_add(digits(part) * unit / below);
-    Ok(u64::try_from(ns).unwrap_or(u64::MAX))
+    crate::filter::time(text).map_err(|why| RangeError::Time(text.trim().to_owned(), why))
 }
 
 #[cfg(test)]
@@ -74,9 +93,9 @@ mod tests {
             (" 1us .. 1.9999us ", (1_000, 1_999)),
             ("..", (0, u64::MAX)),
             (".5m..1h", (30_000_000_000, 3_600_000_000_000)),
-            ("99999999999999999999999999h..", (u64::MAX, u64::MAX)),
+            ("0..2s", (0, 2_000_000_000)),
         ] {
-            assert_eq!(parse_range(text), Ok(range), "{text}");
+            assert_eq!(parse_range(text), Ok(TimeRange::from(range)), "{text}");
         }
     }
 
@@ -88,6 +107,12 @@ mod tests {
             ("2s..1s", "before it begins"),
             ("1.2.3s..", "is no time"),
             ("5 apples..", "is no time"),
+            ("step:0", "is no step: write 3, 3..5 or 3.."),
+            ("step:forward", "is no step"),
+            ("step:#3", "is no step"),
+            ("step:5..3", "is no step"),
+            ("step:3..x", "is no step"),
+            ("99999999999999999999999999h..", "is too large"),
             (".s..", "is no time"),
         ] {
             let error = parse_range(text).unwrap_err().to_string();
@@ -98,7 +123,20 @@ mod tests {
     proptest! {
         #[test]
         fn any_text_is_survived(text in "[0-9.+smun ]{0,40}|.{0,20}") {
-            let _ = parse_range(&text);
+            let _ = (parse_range(&text), parse_range(&format!("step:{text}")));
+        }
+
+        #[test]
+        fn what_is_written_is_read(from in any::<u64>(), length in any::<u64>(), name in prop::option::of("[a-z# *]{0,9}[a-z]"), steps: bool) {
+            let range = match steps {
+                true => {
+                    let first = from.max(1);
+                    let name = name.filter(|name| name.trim() == name && !name.is_empty()).map(Into::into);
+                    TimeRange::Steps(Steps { name, first, last: first.saturating_add(length) })
+                }
+                false => TimeRange::Time(from, from.saturating_add(length)),
+            };
+            prop_assert_eq!(parse_range(&range.to_string()), Ok(range));
         }
     }
 }

@@ -10,7 +10,7 @@ use super::graphs::{self, Graph};
 use super::migrated::{self, Migrated};
 use super::ranges::{self, RangeRow};
 use crate::graph::{Cells, Gpu, QUANTILE_ERROR_PCT, Stats};
-use crate::lens::Selected;
+use crate::lens::{Selected, TimeRange};
 use crate::session::left_out::{LeftOut, left_out};
 use crate::session::{Loaded, Member, cost};
 use crate::trace::{Layer, NO_DEVICE, State, StreamId, StreamKind, Trace, TrackId};
@@ -93,6 +93,8 @@ pub struct LensBlock {
     pub from_ns: Option<u64>,
     /// To; `None`: to the end.
     pub to_ns: Option<u64>,
+    /// Which turns of which range that is; `None` if time was asked for as such.
+    pub steps: Option<Step>,
     /// Events that it lets through: calls, records of the GPU, ranges and marks.
     pub shown: u64,
     /// Events that it does not.
@@ -101,11 +103,32 @@ pub struct LensBlock {
     pub cut: u64,
 }
 
+/// Turns of a range that a report is about.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Step {
+    /// As they were asked for: `step:3`.
+    pub asked: String,
+    /// Name of the range, with `*` for numbers that change.
+    pub range: String,
+    /// How many turns there are.
+    pub turns: u64,
+}
+
 impl LensBlock {
     fn of(loaded: &Loaded) -> Option<Self> {
         let status = loaded.lens_status()?;
-        let range = loaded.lens().range;
+        let steps = status.steps.clone();
+        let range = match &loaded.lens().range {
+            Some(TimeRange::Time(from, to)) => Some((*from, *to)),
+            Some(TimeRange::Steps(_)) => steps.as_ref().and_then(|steps| steps.ns),
+            None => None,
+        };
         Some(Self {
+            steps: steps.map(|steps| Step {
+                range: steps.name,
+                turns: steps.turns,
+                asked: loaded.lens().range.as_ref().map(ToString::to_string).unwrap_or_default(),
+            }),
             filter: loaded.lens().condition.as_ref().map(|_| loaded.filter_text().to_owned()),
             from_ns: range.map(|(from, _)| from),
             to_ns: range.map(|(_, to)| to).filter(|&to| to != u64::MAX),

@@ -73,6 +73,10 @@ fn lens_lines(lens: &LensBlock, out: &mut String) {
         let to = lens.to_ns.map_or_else(|| "the end".to_owned(), duration);
         line(out, "range", &format!("{} to {to}, from the first event on", duration(from)));
     }
+    if let Some(steps) = &lens.steps {
+        let (asked, range, turns) = (safe(&steps.asked), safe(&steps.range), grouped(steps.turns));
+        line(out, "step", &format!("{asked}, of {turns} of the range {range}"));
+    }
     let cut = match lens.cut {
         0 => String::new(),
         cut => format!("; {} reach beyond the range and count whole", grouped(cut)),

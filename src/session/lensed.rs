@@ -98,6 +98,7 @@ impl Model {
             partial: !sifting.is_complete(),
             done: sifting.done(&self.trace),
             error: None,
+            steps: sifting.steps(&self.trace),
         })
     }
 

@@ -13,7 +13,7 @@ use super::matches::whole_rows;
 use crate::correlate::calls::{Found, Records};
 use crate::correlate::failure::is_farewell;
 use crate::graph::{Cells, Gpu, RangeIndex, Sifted, Tree, WorkStream};
-use crate::lens::{Block, Counts, Lens, Marks, Plan, PlanError, Selected, Surroundings, bit};
+use crate::lens::{Block, Counts, Lens, Marks, Plan, PlanError, Selected, StepsFound, Surroundings, bit};
 use crate::symbols::Symbols;
 use crate::trace::activity::LaneId;
 use crate::trace::{ApiId, Bytes, NO_DEVICE, StreamId, Trace, Track, TrackId};
@@ -154,6 +154,14 @@ impl Sifting {
         let all = trace.calls() + trace.activities.records() + ranges;
         let cut = self.unfinished.iter().fold(self.cut + self.open_cut, |sum, (.., cut)| sum + cut);
         Counts { shown, hidden: all.saturating_sub(shown), cut }
+    }
+
+    /// What the steps are that are looked at, their time since the trace began.
+    pub(super) fn steps(&self, trace: &Trace) -> Option<StepsFound> {
+        let mut found = self.plan.steps()?.clone();
+        let since = |ns: u64| if ns == u64::MAX { ns } else { ns.saturating_sub(trace.start_ns()) };
+        found.ns = found.ns.map(|(from, to)| (since(from), since(to)));
+        Some(found)
     }
 
     /// How much of what has been read has been looked at, thousandths.

@@ -9,7 +9,7 @@ pub use super::event_kinds::{EventGroup, EventKinds};
 pub use super::family::Standing;
 pub use super::search::{Entry, EntryKind, Found, From as SearchFrom, SearchAnswer, SearchRequest, Step, Target};
 
-pub use crate::lens::{Lens, RangeError, parse_range};
+pub use crate::lens::{Lens, RangeError, Steps, StepsFound, TimeRange, parse_range};
 
 pub use crate::graph::{Column, Folds, Grouping, NodeKey, NodeKind};
 
@@ -157,6 +157,8 @@ pub struct LensStatus {
     pub done: u16,
     /// Why it cannot be used; then everything is shown.
     pub error: Option<String>,
+    /// Of a lens that looks at steps, which these are: their time is since the trace began.
+    pub steps: Option<StepsFound>,
 }
 
 /// A row of the calls screen.

@@ -6,7 +6,7 @@ use super::effect::{Effect, Goal};
 use super::memory::GROUPINGS;
 use super::screens::ScreenId;
 use crate::config::nearest::nearest;
-use crate::session::view::parse_range;
+use crate::session::view::{Steps, TimeRange, parse_range};
 
 /// A command.
 #[derive(Debug)]
@@ -36,6 +36,12 @@ pub static COMMANDS: &[Command] = &[
         run: filter,
     },
     Command { name: "range", arguments: "1.5s..2s", doc: "look at this time; also 1.5s+10ms", run: range },
+    Command {
+        name: "step",
+        arguments: "3",
+        doc: "look at a turn of the range that repeats; also 3..5, NAME#3",
+        run: step,
+    },
     Command { name: "clear", arguments: "all", doc: "show everything, at all time", run: clear },
     Command { name: "save", arguments: "NAME", doc: "keep the filter in force under this name", run: save },
     Command { name: "screen", arguments: "NAME", doc: "show a screen", run: screen },
@@ -87,28 +93,8 @@ fn goal(text: &str) -> Option<Goal> {
     }
     match text.replace([',', '_'], "").parse() {
         Ok(row) => Some(Goal::Row(row)),
-        Err(_) => nanoseconds(text).map(Goal::Time),
+        Err(_) => crate::filter::time(text).ok().map(Goal::Time),
     }
-}
-
-/// `1.5s`, `300ms`, `12 us`, `40ns`, `2m`; ns.
-fn nanoseconds(text: &str) -> Option<u64> {
-    let at = text.find(|c: char| !c.is_ascii_digit() && c != '.')?;
-    let (number, unit) = text.split_at_checked(at)?;
-    let unit: u64 = match unit.trim() {
-        "ns" => 1,
-        "us" => 1_000,
-        "ms" => 1_000_000,
-        "s" => 1_000_000_000,
-        "m" | "min" => 60_000_000_000,
-        _ => return None,
-    };
-    let (whole, fraction) = number.split_once('.').unwrap_or((number, "0"));
-    let whole: u64 = whole.parse().ok()?;
-    let digits = fraction.get(..fraction.len().min(9))?;
-    let scale = 10_u64.checked_pow(u32::try_from(digits.len()).ok()?)?;
-    let part = u128::from(digits.parse::<u64>().ok()?) * u128::from(unit) / u128::from(scale);
-    whole.checked_mul(unit)?.checked_add(u64::try_from(part).ok()?)
 }
 
 fn filter(text: &str) -> Result<Effect, String> {
@@ -117,6 +103,11 @@ fn filter(text: &str) -> Result<Effect, String> {
 
 fn range(text: &str) -> Result<Effect, String> {
     parse_range(text).map(|range| Effect::Range(Some(range))).map_err(|error| format!("range: {error}"))
+}
+
+fn step(text: &str) -> Result<Effect, String> {
+    let steps = Steps::parse(text).map_err(|error| format!("step: {error}"))?;
+    Ok(Effect::Range(Some(TimeRange::Steps(steps))))
 }
 
 fn clear(_: &str) -> Result<Effect, String> {
@@ -139,7 +130,7 @@ fn group(name: &str) -> Result<Effect, String> {
 }
 
 fn time(text: &str) -> Result<Effect, String> {
-    let time = nanoseconds(text).ok_or_else(|| format!("time: '{text}' is not a number with ns, us, ms, s or m"))?;
+    let time = crate::filter::time(text).map_err(|why| format!("time: {why}"))?;
     Ok(Effect::Events(Goal::Time(time)))
 }
 
@@ -167,6 +158,7 @@ mod tests {
             ("300 ms", Goal::Time(300_000_000)),
             ("0.25us", Goal::Time(250)),
             ("2m", Goal::Time(120_000_000_000)),
+            (".5h", Goal::Time(1_800_000_000_000)),
             ("0x7f10", Goal::Address(0x7f10)),
             ("1,234", Goal::Row(1_234)),
         ];
@@ -186,9 +178,15 @@ mod tests {
         assert!(run("screen x").unwrap_err().contains("'x' is not one of overview"));
         assert!(run("scren calls").unwrap_err().ends_with("did you mean screen?"));
         for (line, range) in [("1.5s..2s", (1_500_000_000, 2_000_000_000)), ("range +10ms", (0, 10_000_000))] {
-            assert_eq!(run(line), Ok(Effect::Range(Some(range))));
+            assert_eq!(run(line), Ok(Effect::Range(Some(range.into()))));
             assert!(is_one(line));
         }
+        for line in ["step 3", "step:3", "range step:3"] {
+            let steps = Steps { name: None, first: 3, last: 3 };
+            assert_eq!(run(line), Ok(Effect::Range(Some(TimeRange::Steps(steps)))), "{line}");
+            assert!(is_one(line));
+        }
+        assert!(run("step forward").unwrap_err().starts_with("step: \"forward\" is no step: write 3, 3..5"));
         assert!(run("range 2s..1s").is_err() && is_one("clear"));
         assert!(!is_one("screen") && is_one("screen calls") && !is_one("fold all"));
     }

@@ -3,7 +3,7 @@
 use super::keys::Action;
 use super::screens::ScreenId;
 use super::screens::calls::columns::Chosen;
-use crate::session::view::{Column, Entry, EventKinds, Grouping, NodeKey};
+use crate::session::view::{Column, Entry, EventKinds, Grouping, NodeKey, TimeRange};
 
 /// How the explorer was left.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -149,7 +149,7 @@ pub enum Effect {
     /// Goes to a thing of the trace, or to the events behind it.
     GoTo(Box<Entry>, bool),
     /// Looks at this time: from and to, ns since the trace began; `None`: all.
-    Range(Option<(u64, u64)>),
+    Range(Option<TimeRange>),
     /// Looks through the filter of this name, or this expression; an empty one shows all.
     Filter(String),
     /// Shows everything, at all time.

@@ -117,8 +117,12 @@ fn lens_parts(root: &Root, status: &Status, parts: &mut Vec<Part>) {
         let text = truncate::end(&text, FILTER, root.theme.glyphs.ellipsis).into_owned();
         add(format!("& {text}"), Role::Strong, 2);
     }
-    match look.range {
-        Some(range) => add(lens::words::range(range), Role::Strong, 2),
+    match &look.range {
+        Some(range) => add(
+            truncate::end(&lens::words::when(range), FILTER, root.theme.glyphs.ellipsis).into_owned(),
+            Role::Strong,
+            2,
+        ),
         None if status.lens.is_none() => add("all time".to_owned(), Role::Dim, 5),
         None => {}
     }

@@ -9,7 +9,7 @@ use proptest::prelude::*;
 use crate::filter::{Comparison, Condition, NumberField, Pattern, TextField};
 use crate::graph::tests::twin::{Program, program};
 use crate::graph::{Grouping, Stats, Sums, TOP, What};
-use crate::lens::Lens;
+use crate::lens::{Lens, Steps, TimeRange};
 use crate::session::model::Model;
 use crate::session::view::{EventKinds, EventsAt, EventsRequest, LensStatus};
 use crate::trace::activity::Submit;
@@ -113,13 +113,19 @@ fn condition() -> impl Strategy<Value = Condition> {
     })
 }
 
+fn range() -> impl Strategy<Value = TimeRange> {
+    let name = prop::sample::select(vec!["forward", "*ward", "step", "*", "none"]);
+    prop_oneof![
+        3 => (0u64..600, 0u64..400).prop_map(|(from, length)| TimeRange::Time(from, from + length)),
+        1 => (name, 1u64..4, 0u64..3).prop_map(|(name, first, more)| {
+            TimeRange::Steps(Steps { name: Some(name.into()), first, last: first + more })
+        }),
+    ]
+}
+
 fn lens() -> impl Strategy<Value = Lens> {
-    (prop::option::weighted(0.9, condition()), prop::option::weighted(0.4, (0u64..600, 0u64..400))).prop_map(
-        |(condition, range)| Lens {
-            condition: condition.map(Arc::new),
-            range: range.map(|(from, length)| (from, from + length)),
-        },
-    )
+    (prop::option::weighted(0.9, condition()), prop::option::weighted(0.4, range()))
+        .prop_map(|(condition, range)| Lens { condition: condition.map(Arc::new), range })
 }
 
 /// A trace of a world, as far as it has been read.
@@ -570,15 +576,33 @@ impl<'a> Twin<'a> {
         }
     }
 
+    /// From and to on the trace's axis; inside, `None`: there is no such time.
+    fn range(&self, lens: &Lens) -> Option<Option<(u64, u64)>> {
+        let steps = match lens.range.as_ref()? {
+            TimeRange::Time(from, to) => return Some(Some((self.start + from, self.start + to))),
+            TimeRange::Steps(steps) => steps,
+        };
+        let turns = (0..self.calls.len()).map(|track| {
+            let ranges = self.trace.ranges.of(TrackId(u32::try_from(track).unwrap())).iter();
+            let ranges = ranges.filter(|range| range.kind != crate::trace::RangeKind::Mark);
+            let name = |name| self.trace.names.get(self.trace.activities.name(name)).to_owned();
+            let fitting = ranges.filter(|range| fits(steps.name.as_ref().unwrap(), &name(range.name)));
+            fitting.map(|range| (range.start_ns, range.end_ns().unwrap())).collect::<Vec<_>>()
+        });
+        let turns = turns.rev().max_by_key(Vec::len).unwrap_or_default();
+        let first = turns.get(steps.first as usize - 1);
+        Some(first.map(|first| (first.0, turns[turns.len().min(steps.last as usize) - 1].1)))
+    }
+
     fn selects(&self, lens: &Lens, event: Event) -> bool {
         let (start, end) = self.span(event);
-        let inside = lens.range.is_none_or(|(from, to)| start <= self.start + to && end >= self.start + from);
+        let inside = self.range(lens).is_none_or(|range| range.is_some_and(|(from, to)| start <= to && end >= from));
         inside && lens.condition.as_ref().is_none_or(|condition| self.holds(condition, event))
     }
 
     fn is_cut(&self, lens: &Lens, event: Event) -> bool {
         let (start, end) = self.span(event);
-        lens.range.is_some_and(|(from, to)| start < self.start + from || end > self.start + to)
+        self.range(lens).flatten().is_some_and(|(from, to)| start < from || end > to)
     }
 
     fn events(&self) -> Vec<Event> {

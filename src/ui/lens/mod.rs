@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use crate::filter::{Condition, Filter, FilterError, Listed, Spelling, expression};
-use crate::session::view::Lens;
+use crate::session::view::{Lens, TimeRange};
 
 /// Changes that can be undone.
 const UNDONE: usize = 100;
@@ -53,8 +53,8 @@ impl Chosen {
 pub struct Look {
     /// What is shown; `None`: everything.
     pub filter: Option<Chosen>,
-    /// From and to, ns since the trace began, both included; `None`: all time.
-    pub range: Option<(u64, u64)>,
+    /// The time; `None`: all of it.
+    pub range: Option<TimeRange>,
     /// Filter and range are kept, but not looked through.
     pub off: bool,
 }
@@ -101,7 +101,7 @@ impl Lenses {
     #[must_use]
     pub fn seen(&self) -> Look {
         match &self.preview {
-            Some(filter) => Look { filter: filter.clone(), range: self.now.range, off: false },
+            Some(filter) => Look { filter: filter.clone(), range: self.now.range.clone(), off: false },
             None => self.now.clone(),
         }
     }
@@ -142,7 +142,7 @@ impl Lenses {
 
     /// Looks through this filter.
     pub fn filter(&mut self, filter: Option<Chosen>) -> bool {
-        self.change(Look { filter, range: self.now.range, off: false })
+        self.change(Look { filter, range: self.now.range.clone(), off: false })
     }
 
     /// Puts another reading of the same filter in its place: no change that could be undone.
@@ -155,9 +155,10 @@ impl Lenses {
     }
 
     /// Looks at this time.
-    pub fn range(&mut self, range: Option<(u64, u64)>) -> bool {
-        let range = range.filter(|range| *range != (0, u64::MAX));
-        self.change(Look { filter: self.now.filter.clone(), range, off: self.now.off && range.is_none() })
+    pub fn range(&mut self, range: Option<TimeRange>) -> bool {
+        let range = range.filter(|range| *range != TimeRange::Time(0, u64::MAX));
+        let off = self.now.off && range.is_none();
+        self.change(Look { filter: self.now.filter.clone(), range, off })
     }
 
     /// Looks at everything, at all time.

@@ -13,16 +13,16 @@ fn every_change_is_undone_one_by_one() {
     let mut lenses = Lenses::default();
     assert!(!lenses.undo());
     lenses.entered("api:cudaMalloc*").unwrap();
-    assert!(lenses.range(Some((5, 9))));
-    assert!(!lenses.range(Some((5, 9))), "the same again is no change");
+    assert!(lenses.range(Some((5, 9).into())));
+    assert!(!lenses.range(Some((5, 9).into())), "the same again is no change");
     assert!(lenses.toggle());
     assert!(lenses.lens().is_clear());
-    assert!(lenses.undo() && lenses.lens().range == Some((5, 9)));
+    assert!(lenses.undo() && lenses.lens().range == Some((5, 9).into()));
     assert!(lenses.undo() && lenses.lens().range.is_none());
     assert_eq!(text(&lenses), "api:cudaMalloc*");
     assert!(lenses.undo() && !lenses.undo());
     assert!(lenses.lens().is_clear() && !lenses.toggle());
-    assert!(!lenses.range(Some((0, u64::MAX))), "all time is no range");
+    assert!(!lenses.range(Some((0, u64::MAX).into())), "all time is no range");
 }
 
 #[test]

@@ -1,7 +1,8 @@
 //! The lens in words: for the title line, beside what is typed, and where nothing is left to see.
 
 use super::Look;
-use crate::session::view::LensStatus;
+use crate::session::safe::safe;
+use crate::session::view::{LensStatus, StepsFound, TimeRange};
 use crate::ui::text::format;
 
 /// How to see more again.
@@ -13,6 +14,15 @@ pub fn range((from, to): (u64, u64)) -> String {
     let begin = if from == 0 { String::new() } else { time(from) };
     let end = if to == u64::MAX { String::new() } else { time(to) };
     format!("{begin}..{end}")
+}
+
+/// Likewise, or steps.
+#[must_use]
+pub fn when(range: &TimeRange) -> String {
+    match range {
+        TimeRange::Time(from, to) => self::range((*from, *to)),
+        TimeRange::Steps(steps) => safe(&steps.to_string()).into_owned(),
+    }
 }
 
 /// A time as it is typed: `1.5s`, without digits that say nothing.
@@ -35,10 +45,21 @@ pub fn time(ns: u64) -> String {
 /// How much is seen, in a few words.
 #[must_use]
 pub fn counts(status: &LensStatus) -> String {
+    if let Some(steps) = status.steps.as_ref().filter(|steps| steps.ns.is_none() && !status.partial) {
+        return missing(steps);
+    }
     match (&status.error, status.partial) {
         (Some(_), _) => "filter unusable".to_owned(),
         (None, true) => format!("{}+ shown, {} % looked at", format::count(status.shown), status.done / 10),
         (None, false) => format!("{} hidden", format::count(status.hidden)),
+    }
+}
+
+/// That there are no such steps, and how many there are.
+fn missing(steps: &StepsFound) -> String {
+    match steps.turns {
+        0 if steps.name.is_empty() => "no range repeats".to_owned(),
+        turns => format!("no such step: {} of {}", format::count(turns), safe(&steps.name)),
     }
 }
 
@@ -59,7 +80,7 @@ pub fn live(status: &LensStatus) -> String {
 #[must_use]
 pub fn whole(look: &Look) -> String {
     let filter = look.filter.as_ref().map_or("everything", |filter| filter.text.as_str());
-    let range = look.range.map_or_else(|| "all time".to_owned(), range);
+    let range = look.range.as_ref().map_or_else(|| "all time".to_owned(), when);
     let off = if look.off { ", switched off" } else { "" };
     format!("{filter}, {range}{off}")
 }
@@ -71,9 +92,11 @@ mod tests {
 
     #[test]
     fn a_range_is_written_as_it_is_typed() {
-        for text in ["1.5s..2s", "..2s", "1.5s..", "12.25us..300ms", "7ns..1.000000001s", ".."] {
+        for text in
+            ["1.5s..2s", "..2s", "1.5s..", "12.25us..300ms", "7ns..1.000000001s", "..", "step:fo*#3..5", "step:3.."]
+        {
             let parsed = parse_range(text).unwrap();
-            assert_eq!(range(parsed), text);
+            assert_eq!(when(&parsed), text);
         }
     }
 }

@@ -4,6 +4,7 @@ use super::{Order, Root};
 use std::path::Path;
 
 use crate::filter::{self, Filter, FilterError};
+use crate::session::view::TimeRange;
 use crate::ui::effect::{Ask, Effect, Popup, Said};
 use crate::ui::keys::Context;
 use crate::ui::layers::News;
@@ -126,14 +127,15 @@ impl Root {
     /// Looks at the time of the cursor's row.
     pub(super) fn look_at_span(&mut self) -> Order {
         match self.screen().span() {
-            Some(span) => self.look_at(Some(span)),
+            Some(span) => self.look_at(Some(span.into())),
             None => Order::None,
         }
     }
 
     /// Looks at this time.
-    pub(super) fn look_at(&mut self, range: Option<(u64, u64)>) -> Order {
-        if !self.lenses.range(range) && range.is_none() {
+    pub(super) fn look_at(&mut self, range: Option<TimeRange>) -> Order {
+        let all = range.is_none();
+        if !self.lenses.range(range) && all {
             self.notice = Some("all time is shown already".to_owned());
         }
         self.changed()

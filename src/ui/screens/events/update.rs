@@ -30,7 +30,7 @@ pub fn update(state: &mut State, action: Action, body: Size) -> Effect {
         Action::Kinds => return Effect::Open(Popup::Kinds(state.kinds)),
         Action::Launcher => state.go_to_launcher(),
         Action::SelectRange => state.select(),
-        Action::Open if state.selecting.is_some() => return Effect::Range(state.chosen_range()),
+        Action::Open if state.selecting.is_some() => return Effect::Range(state.chosen_range().map(Into::into)),
         Action::Open => {
             if let Some(event) = state.current() {
                 let (title, fields) = (event.name.clone(), describe::fields(event, state.more()));
