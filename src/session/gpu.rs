@@ -5,6 +5,7 @@ use super::labels::cause;
 use super::model::Model;
 use super::overview::Steps;
 use super::safe::safe;
+use super::search;
 use super::view::{Moved, TopRow};
 use crate::graph::Amounts;
 use crate::symbols::demangled;
@@ -63,6 +64,7 @@ impl Model {
         let row = |(name, stats): &(crate::trace::NameId, crate::graph::Stats)| TopRow {
             depth: 0,
             name: safe(&demangled(self.trace.names.get(*name))).into_owned(),
+            like: Some(search::like_kernel(self.trace.names.get(*name))),
             total_ns: stats.sums.total_ns,
             total_share: thousandths(stats.sums.total_ns, all_ns),
             self_share: thousandths(stats.sums.total_ns, all_ns),

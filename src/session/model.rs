@@ -170,6 +170,11 @@ impl Model {
         if self.lensed.is_on() {
             return self.lensed_in_rows(grouping);
         }
+        self.in_all_rows(grouping)
+    }
+
+    /// Likewise, whatever a lens hides.
+    pub(super) fn in_all_rows(&mut self, grouping: Grouping) -> Option<(&mut Windows, (&Cells, &Work), Namer<'_>)> {
         self.view(grouping)?;
         let mut namer = Namer::new(&self.trace, &mut self.symbols);
         namer.threads_alone = grouping == Grouping::Inverted;

@@ -7,7 +7,9 @@ use std::sync::Arc;
 
 pub use super::event_kinds::{EventGroup, EventKinds};
 pub use super::family::Standing;
-pub use super::search::{Entry, EntryKind, Found, From as SearchFrom, SearchAnswer, SearchRequest, Step, Target};
+pub use super::search::{
+    About, Entry, EntryKind, Found, From as SearchFrom, SearchAnswer, SearchRequest, Step, Target,
+};
 
 pub use crate::lens::{Lens, RangeError, Steps, StepsFound, TimeRange, parse_range};
 
@@ -354,6 +356,8 @@ pub struct TopRow {
     pub depth: u16,
     /// Function.
     pub name: String,
+    /// What its events are like; `None` if no filter can say it.
+    pub like: Option<crate::filter::Condition>,
     /// Sum of durations, ns.
     pub total_ns: u64,
     /// Total as a share of the summed duration of all outermost calls, thousandths.

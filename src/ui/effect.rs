@@ -146,6 +146,8 @@ pub enum Effect {
     Act(Option<ScreenId>, Action),
     /// Runs a line of the command palette.
     Command(String),
+    /// Shows the calls, put together in this way, with the cursor on the row of this name.
+    Function(Grouping, String),
     /// Goes to a thing of the trace, or to the events behind it.
     GoTo(Box<Entry>, bool),
     /// Looks at this time: from and to, ns since the trace began; `None`: all.

@@ -16,7 +16,7 @@ use ratatui::layout::{Rect, Size};
 use super::effect::{Ask, Effect, Outcome, Popup};
 use super::keys::{Action, Context, Key, Keymap, Match, keymap};
 use super::layers::{self, Layer};
-use super::lens::{Chosen, Lenses};
+use super::lens::{Chosen, Lenses, offers};
 use super::memory::Memory;
 use super::screens::{Place, Screen, ScreenId, Screens, calls};
 use super::search::Search;
@@ -99,6 +99,10 @@ pub struct Root {
     touched: bool,
     /// The first screen was asked for.
     first_is_wanted: bool,
+    /// What is to be done with what the cursor's row is about, once that is known.
+    about: Option<Action>,
+    /// Where the names that are offered go in the filter that is typed.
+    slot: Option<offers::Slot>,
     /// An order that an answer gave.
     pub pending: Option<Order>,
     child: Option<Child>,
@@ -140,6 +144,8 @@ impl Root {
             trace: None,
             touched: false,
             first_is_wanted: setup.first_is_wanted,
+            about: None,
+            slot: None,
             pending: None,
             child: None,
             trail: Vec::new(),
@@ -292,6 +298,10 @@ impl Root {
             Effect::Said(ask, said, text) => self.said(ask, said, &text),
             Effect::Act(screen, action) => return self.do_chosen(screen, action),
             Effect::Command(line) => return self.run_command(&line),
+            Effect::Function(grouping, label) => {
+                calls::look_for(&mut self.screens.calls, grouping, label);
+                self.go(ScreenId::Calls);
+            }
             Effect::GoTo(entry, events) => self.go_to_thing(*entry, events),
             Effect::Range(range) => return self.look_at(range),
             Effect::Filter(text) => self.filter_by(&text),

@@ -6,7 +6,7 @@ use super::screens::{Place, ScreenId};
 use super::text::format;
 use super::theme::Role;
 use crate::session::search::Pattern;
-use crate::session::view::{Entry, Found, SearchAnswer, SearchFrom, SearchRequest, Step};
+use crate::session::view::{About, Entry, EntryKind, Found, SearchAnswer, SearchFrom, SearchRequest, Step};
 
 /// State of the search.
 #[derive(Debug, Default)]
@@ -40,6 +40,8 @@ pub enum Move {
     Names(Vec<Entry>, Option<u64>),
     /// The source line of a row.
     Source(Result<(String, u32), String>),
+    /// What a row is about.
+    About(About),
 }
 
 impl Search {
@@ -125,6 +127,11 @@ impl Search {
         self.ask_other(text.to_owned(), SearchFrom::Row(0), Step::Names(limit));
     }
 
+    /// Names of a kind that fit are wanted, so many.
+    pub fn ask_names_of(&mut self, kind: EntryKind, text: &str, limit: usize) {
+        self.ask_other(text.to_owned(), SearchFrom::Row(0), Step::NamesOf(kind, limit));
+    }
+
     /// Something is wanted that is no match.
     pub fn ask_other(&mut self, text: String, from: SearchFrom, step: Step) {
         self.last_id += 1;
@@ -143,9 +150,10 @@ impl Search {
             if complete {
                 self.other = None;
             }
-            return match answer.source {
-                Some(source) => Move::Source(source),
-                None => Move::Names(answer.entries, complete.then_some(answer.count)),
+            return match (answer.source, answer.about) {
+                (Some(source), _) => Move::Source(source),
+                (None, Some(about)) => Move::About(about),
+                (None, None) => Move::Names(answer.entries, complete.then_some(answer.count)),
             };
         }
         if self.asked.as_ref().is_none_or(|asked| asked.id != answer.id) {

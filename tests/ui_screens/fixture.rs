@@ -9,6 +9,7 @@ use std::time::Duration;
 use crossterm::event::{Event, KeyCode, KeyEvent, KeyModifiers};
 use ratatui::backend::{Backend, TestBackend};
 use ratatui::{Terminal, TerminalOptions, Viewport};
+use umtui::filter::{Condition, Pattern, TextField};
 use umtui::session::handle::{Child, Handle};
 use umtui::session::view::*;
 use umtui::ui::ScreenId;
@@ -325,6 +326,7 @@ fn overview(rows: u16) -> Overview {
         trouble: None,
     };
     let top = |depth, name: &str, total_share, self_share, total_ns, count| TopRow {
+        like: Some(Condition::Text(TextField::Api, Pattern::Glob(name.to_owned()))),
         depth,
         name: name.to_owned(),
         total_ns,

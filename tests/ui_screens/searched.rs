@@ -2,7 +2,8 @@
 
 use std::sync::Arc;
 
-use umtui::session::search::Pattern;
+use umtui::filter::{Condition, Pattern, TextField};
+use umtui::session::search::Pattern as Sought;
 use umtui::session::view::*;
 
 use crate::fixture::{calls, events, output};
@@ -14,11 +15,20 @@ pub fn search(view: &View, request: &SearchRequest) -> SearchAnswer {
     if let Step::Names(limit) = request.step {
         return names(request, limit);
     }
+    if let Step::NamesOf(kind, limit) = request.step {
+        let mut answer = names(request, usize::MAX);
+        answer.entries.retain(|entry| entry.kind == kind);
+        answer.entries.truncate(limit);
+        return answer;
+    }
+    if request.step == Step::About {
+        return about(view, request);
+    }
     if request.step == Step::Source {
         let source = Some(Ok(("/src/solver.cu".to_owned(), 131)));
         return SearchAnswer { id: request.id, source, ..SearchAnswer::default() };
     }
-    let pattern = Pattern::new(&request.text).expect("a text");
+    let pattern = Sought::new(&request.text).expect("a text");
     let finds = |text: &str| pattern.finds(text);
     let (hits, cursor, tree): (Vec<usize>, usize, Vec<CallRow>) = match (view, request.from) {
         (View::Calls(asked), SearchFrom::Node(key)) => {
@@ -56,6 +66,36 @@ pub fn search(view: &View, request: &SearchRequest) -> SearchAnswer {
     SearchAnswer { id: request.id, count: hits.len() as u64, found, ..SearchAnswer::default() }
 }
 
+/// What a row is like, by its label: what stands here holds nothing that a filter would read otherwise.
+fn like(row: &CallRow) -> Option<Condition> {
+    let field = match row.kind {
+        NodeKind::Process => TextField::Process,
+        NodeKind::Thread => TextField::Thread,
+        NodeKind::Site => TextField::Site,
+        NodeKind::Runtime | NodeKind::Driver => TextField::Api,
+        NodeKind::Kernel => TextField::Kernel,
+        _ => return None,
+    };
+    Some(Condition::Text(field, Pattern::Glob(row.label.clone())))
+}
+
+fn about(view: &View, request: &SearchRequest) -> SearchAnswer {
+    let about = match (view, request.from) {
+        (View::Calls(asked), SearchFrom::Node(Some(key))) => {
+            let all = CallsRequest { first: 0, rows: usize::MAX, ..asked.clone() };
+            let row = calls(&all, false).rows.into_iter().find(|row| row.key == key);
+            About { like: row.as_ref().and_then(like), span: Some((1_500_000_000, 2_000_000_000)) }
+        }
+        (View::Events(asked), SearchFrom::Row(row)) => {
+            let rows = events(&EventsRequest { at: EventsAt::Row(row), rows: 1, ..*asked }).rows;
+            let like = rows.first().map(|row| Condition::Text(TextField::Api, Pattern::Glob(row.name.clone())));
+            About { like, span: None }
+        }
+        _ => About::default(),
+    };
+    SearchAnswer { id: request.id, about: Some(about), ..SearchAnswer::default() }
+}
+
 fn node(rows: &[CallRow], at: usize) -> Target {
     let mut path = Vec::new();
     let mut parent = rows[at].parent;
@@ -69,7 +109,7 @@ fn node(rows: &[CallRow], at: usize) -> Target {
 
 /// The best names: of the tree's rows by thread, each once.
 fn names(request: &SearchRequest, limit: usize) -> SearchAnswer {
-    let pattern = Pattern::new(&request.text);
+    let pattern = Sought::new(&request.text);
     let folds = Arc::new(Folds { open_depth: u16::MAX, ..Folds::default() });
     let sort = (Column::Total, true);
     let all = CallsRequest { grouping: Grouping::Thread, sort, folds, cursor: None, first: 0, rows: usize::MAX };
@@ -85,6 +125,7 @@ fn names(request: &SearchRequest, limit: usize) -> SearchAnswer {
         let found = pattern.as_ref().is_none_or(|pattern| pattern.finds(&row.label));
         if found && !entries.iter().any(|entry| entry.label == row.label) {
             entries.push(Entry {
+                like: like(row),
                 kind: kind(row),
                 label: row.label.clone(),
                 grouping: Grouping::Thread,

@@ -1,5 +1,6 @@
 //! What is asked of a search, and what it answers.
 
+use crate::filter::Condition;
 use crate::graph::{Grouping, NodeKey};
 
 /// Where the cursor is.
@@ -22,8 +23,12 @@ pub enum Step {
     Previous,
     /// None: the best names, wherever in the trace they are, so many.
     Names(usize),
+    /// None: likewise those of a kind, whatever a lens hides.
+    NamesOf(EntryKind, usize),
     /// None: the source line that the cursor's row is about.
     Source,
+    /// None: what the cursor's row is like, and when it was.
+    About,
 }
 
 /// What kind of thing has a name.
@@ -54,6 +59,17 @@ pub struct Entry {
     pub total_ns: u64,
     /// How often, in all such rows.
     pub count: u64,
+    /// What its events are like; `None` if no filter can say it.
+    pub like: Option<Condition>,
+}
+
+/// What a row is about.
+#[derive(Clone, Debug, PartialEq, Eq, Default)]
+pub struct About {
+    /// What its events are like; `None` if no filter can say it.
+    pub like: Option<Condition>,
+    /// First begin and last end of its events, ns since the trace began; `None` if there are none.
+    pub span: Option<(u64, u64)>,
 }
 
 /// What is looked for on the screen that is shown, in the order of its rows.
@@ -107,8 +123,10 @@ pub struct SearchAnswer {
     pub share: Option<u16>,
     /// The match that was wanted, once it is found.
     pub found: Option<Found>,
-    /// For [`Step::Names`]: the best.
+    /// For [`Step::Names`] and [`Step::NamesOf`]: the best.
     pub entries: Vec<Entry>,
     /// For [`Step::Source`]: file and line, or why they are not known.
     pub source: Option<Result<(String, u32), String>>,
+    /// For [`Step::About`], once it is known.
+    pub about: Option<About>,
 }

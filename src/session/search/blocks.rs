@@ -133,7 +133,7 @@ impl Blocks {
             Step::Here => row >= wanted.from,
             Step::Next => row > wanted.from,
             Step::Previous => row < wanted.from,
-            Step::Names(_) | Step::Source => false,
+            Step::Names(_) | Step::NamesOf(..) | Step::Source | Step::About => false,
         };
         let mut numbered = (0..).zip(matches).filter(|(_, row)| block != first || fits(*row) != again);
         let found = if backwards { numbered.last() } else { numbered.next() };

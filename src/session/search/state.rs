@@ -5,6 +5,7 @@
 use std::ops::Range;
 use std::time::Instant;
 
+use super::about::Abouts;
 use super::ask::{Found, From, SearchAnswer, SearchRequest, Step, Target};
 use super::blocks::{Blocks, List, Wanted};
 use super::pattern::Pattern;
@@ -23,6 +24,9 @@ pub struct Search {
     lens: Lens,
     tree: Tree,
     things: Things,
+    /// Likewise, whatever a lens hides.
+    all_things: Things,
+    abouts: Abouts,
     /// What `blocks` and `verdicts` are of.
     of: Option<Of>,
     blocks: Blocks,
@@ -57,7 +61,9 @@ impl Search {
     ) -> SearchAnswer {
         let nothing = SearchAnswer { id: request.id, ..SearchAnswer::default() };
         match request.step {
-            Step::Names(limit) => return self.things.advance(model, request, limit, until),
+            Step::Names(limit) => return self.things.advance(model, request, (None, limit), until),
+            Step::NamesOf(kind, limit) => return self.all_things.advance(model, request, (Some(kind), limit), until),
+            Step::About => return self.abouts.advance(model, view, request, until),
             Step::Source => {
                 let source = Some(source(model, view, request.from, until));
                 return SearchAnswer { source, ..nothing };

@@ -45,12 +45,12 @@ struct Thing {
 }
 
 impl Things {
-    /// Goes on until `until`; lists the `limit` best.
+    /// Goes on until `until`; lists the `limit` best, or those of a kind, whatever a lens hides.
     pub(super) fn advance(
         &mut self,
         model: &mut Model,
         request: &SearchRequest,
-        limit: usize,
+        (kind, limit): (Option<EntryKind>, usize),
         until: Instant,
     ) -> SearchAnswer {
         let mut answer = SearchAnswer { id: request.id, ..SearchAnswer::default() };
@@ -61,7 +61,7 @@ impl Things {
             self.list.clear();
         }
         while let Some(&grouping) = GROUPINGS.get(self.done) {
-            self.take(model, grouping);
+            self.take(model, grouping, kind.is_some());
             self.done += 1;
             if Instant::now() >= until && self.done < GROUPINGS.len() {
                 answer.share = Some(self.done as u16 * 100);
@@ -75,20 +75,22 @@ impl Things {
             answer.share = Some(900);
             return answer;
         }
-        let found = self.ranked(&request.text, pattern.as_ref());
+        let mut found = self.ranked(&request.text, pattern.as_ref());
+        found.retain(|thing| kind.is_none_or(|kind| thing.kind == kind));
         answer.count = found.len() as u64;
-        answer.entries = found.into_iter().take(limit).map(|thing| self.entry(model, &thing)).collect();
+        answer.entries = found.into_iter().take(limit).map(|thing| self.entry(model, &thing, kind.is_some())).collect();
         answer
     }
 
     /// Takes the things of a grouping.
-    fn take(&mut self, model: &mut Model, grouping: Grouping) {
+    fn take(&mut self, model: &mut Model, grouping: Grouping, whole: bool) {
         // Rows by range take a pass over all calls when they are first made: too long to hold up the reader for.
         let none = model.trace.ranges.records() == 0 || (model.trace.calls() > RANGED && !model.has_ranges());
         if grouping == Grouping::Range && none {
             return;
         }
-        let Some((windows, _, namer)) = model.in_rows(grouping) else { return };
+        let rows = if whole { model.in_all_rows(grouping) } else { model.in_rows(grouping) };
+        let Some((windows, _, namer)) = rows else { return };
         let mut best: FxHashMap<What, (NodeKey, u64, u64)> = FxHashMap::default();
         for id in 1..windows.rows.len() {
             let Some(row) = RowId::try_from(id).ok().and_then(|id| windows.rows.get(id)) else { continue };
@@ -123,14 +125,19 @@ impl Things {
         found
     }
 
-    fn entry(&self, model: &mut Model, thing: &Thing) -> Entry {
+    fn entry(&self, model: &mut Model, thing: &Thing, whole: bool) -> Entry {
         let Thing { kind, name, grouping, key, total_ns, count } = *thing;
-        let path = model.in_rows(grouping).and_then(|(windows, ..)| {
-            let path = windows.path(windows.rows.find(key)?);
-            Some(path.into_iter().filter_map(|id| windows.rows.get(id)).map(|row| (row.key, row.depth)).collect())
+        let rows = if whole { model.in_all_rows(grouping) } else { model.in_rows(grouping) };
+        let found = rows.and_then(|(windows, ..)| {
+            let row = windows.rows.find(key)?;
+            let path = windows.path(row).into_iter().filter_map(|id| windows.rows.get(id));
+            let path = path.map(|row| (row.key, row.depth)).collect();
+            Some((path, windows.rows.get(row)?.what))
         });
-        let target = Target::Node { key, path: path.unwrap_or_default() };
-        Entry { kind, label: self.names.text(name).to_owned(), grouping, target, total_ns, count }
+        let (path, what) = found.map_or_else(Default::default, |(path, what)| (path, Some(what)));
+        let like = what.and_then(|what| super::about::what(&model.trace, &mut model.symbols, what));
+        let target = Target::Node { key, path };
+        Entry { like, kind, label: self.names.text(name).to_owned(), grouping, target, total_ns, count }
     }
 }
 

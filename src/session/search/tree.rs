@@ -181,7 +181,7 @@ fn step(
         Step::Here => (before, before > last),
         Step::Next => (before + here, before + here > last),
         Step::Previous => (before.checked_sub(1).unwrap_or(last), before == 0),
-        Step::Names(_) | Step::Source => return None,
+        Step::Names(_) | Step::NamesOf(..) | Step::Source | Step::About => return None,
     };
     let number = number % count;
     windows.sought_at(sought, number, sorting).map(|row| (row, number, wrapped))

@@ -1,5 +1,7 @@
 //! What a lens selects, against a twin that asks every event one by one.
 
+mod about;
+
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::time::{Duration, Instant};

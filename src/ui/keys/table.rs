@@ -181,7 +181,9 @@ const POPUPS: &[Context] = &[Help, Columns, Kinds, Details];
 /// Where Backspace has nothing else to show again.
 const UNSCOPED: &[Context] = &[Overview, Calls, Output];
 const CURSOR: &[Context] = &[Calls, Events];
-const SCROLL: &[Context] = &[Calls, Events, Output, Help, Columns, Kinds, Details];
+/// Where a row can be gone to that a filter can be like.
+const ROWS: &[Context] = &[Overview, Calls, Events];
+const SCROLL: &[Context] = &[Overview, Calls, Events, Output, Help, Columns, Kinds, Details];
 
 const fn row(
     action: Action,
@@ -196,7 +198,7 @@ const fn row(
 
 /// Every key there is. The order is that of help and hints.
 pub static TABLE: &[Entry] = &[
-    row(Action::Open, "open", &["Enter"], &[Overview], "calls", "Go to the calls"),
+    row(Action::Open, "open", &["Enter"], &[Overview], "calls", "Go to the calls, or to this row among them"),
     row(Action::Open, "open", &["Enter"], &[Calls], "events", "Show the raw events behind this row"),
     row(Action::Open, "open", &["Enter"], &[Events], "details", "Show this event in full"),
     row(Action::Open, "open", &["Enter"], &[Columns], "sort", "Sort by this column"),
@@ -275,12 +277,12 @@ pub static TABLE: &[Entry] = &[
     row(Action::Stay, "stay", &["s", "q"], &[QuitDialog], "stay", "Do not quit"),
     row(Action::Search, "search", &["/"], SCREENS, "search", "Search names; matches are marked, nothing is hidden"),
     row(Action::Filter, "filter", &["&"], SCREENS, "filter", "Filter: only what fits is shown and counted"),
-    row(Action::Like, "filter-like", &["@", "="], CURSOR, "", "Filter like this row; again: no longer"),
+    row(Action::Like, "filter-like", &["@", "="], ROWS, "", "Filter like this row; again: no longer"),
     row(Action::InvertFilter, "filter-invert", &["!"], SCREENS, "", "Turn the filter round, or what @ added last"),
     row(Action::ToggleLens, "lens-off", &["\\", "Z"], SCREENS, "", "Switch filter and range of time off, or on again"),
     row(Action::UndoLens, "lens-undo", &["Backspace"], UNSCOPED, "", "Undo the last change of filter or range of time"),
     row(Action::SelectRange, "select-range", &["v"], &[Events], "", "Choose a range of time: move, then Enter"),
-    row(Action::Span, "range-of-row", &["R"], &[Events], "", "Look at the time of this row alone"),
+    row(Action::Span, "range-of-row", &["R"], CURSOR, "", "Look at the time of this row alone"),
     row(Action::AllTime, "all-time", &["0", "_"], SCREENS, "", "Look at all time again"),
     row(Action::Filters, "filters", &["P"], SCREENS, "", "Choose among filters that have a name"),
     row(Action::NextMatch, "next-match", &["n"], SCREENS, "", "Go to the next match"),

@@ -2,7 +2,6 @@
 //! whether both are switched off for now. Each change can be undone.
 
 pub mod file;
-pub mod like;
 pub mod offers;
 pub mod words;
 

@@ -1,11 +1,13 @@
 //! How a filter that is typed may go on: fields, values that are known by name, filters that have one.
 
 use crate::filter::fields::{FIELDS, Field, named};
-use crate::filter::{Listed, TextField};
+use crate::filter::{Condition, Listed, Pattern, TextField, expression};
+use crate::session::view::{Entry, EntryKind};
 use crate::ui::layers::Offer;
+use crate::ui::text::format;
 
 /// Offers at most.
-const MOST: usize = 24;
+pub const MOST: usize = 24;
 
 const LAYERS: &[&str] = &["runtime", "driver", "gpu"];
 const CAUSES: &[&str] = &["coherence", "prefetch", "user", "eviction", "access-counters", "unknown"];
@@ -51,10 +53,7 @@ const WORDS: &[(&str, &str)] = &[
 /// Ways to go on at the end of a text.
 #[must_use]
 pub fn of(text: &str, listed: &[Listed]) -> Vec<Offer> {
-    let from = text.rfind(|char: char| char.is_whitespace() || matches!(char, '(' | ')')).map_or(0, |at| at + 1);
-    let term = text.get(from..).unwrap_or("");
-    let from = from + term.len() - term.trim_start_matches(['-', '!']).len();
-    let term = text.get(from..).unwrap_or("");
+    let (from, term) = last_term(text);
     if let Some((name, begun)) = term.split_once(':') {
         let begun = begun.rsplit(',').next().unwrap_or(begun);
         return values(name, begun, text.len() - begun.len());
@@ -77,13 +76,99 @@ pub fn of(text: &str, listed: &[Listed]) -> Vec<Offer> {
     fitting.take(MOST).map(|(text, doc)| Offer { from, text, doc }).collect()
 }
 
+/// The term at the end of a text, without signs before it, and the byte where it begins. In quotes blanks end no term.
+fn last_term(text: &str) -> (usize, &str) {
+    let (mut from, mut quote) = (0, None);
+    for (at, char) in text.char_indices() {
+        match (char, quote) {
+            ('"' | '\'', None) => quote = Some(char),
+            (char, Some(open)) if char == open => quote = None,
+            (char, None) if char.is_whitespace() || matches!(char, '(' | ')') => from = at + char.len_utf8(),
+            _ => {}
+        }
+    }
+    let term = text.get(from..).unwrap_or("");
+    let term = term.trim_start_matches(['-', '!']);
+    (text.len() - term.len(), term)
+}
+
+/// A value that is typed of which the trace knows names.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Slot {
+    /// What has such names.
+    pub kind: EntryKind,
+    /// What has been typed of it.
+    pub begun: String,
+    field: TextField,
+    /// Where its term begins, and its value.
+    term: usize,
+    value: usize,
+    /// It is the term's only value.
+    alone: bool,
+}
+
+/// The value at the end of a text, if the trace knows names for it.
+#[must_use]
+pub fn slot(text: &str) -> Option<Slot> {
+    let (term, word) = last_term(text);
+    let (name, values) = word.split_once(':')?;
+    let Some(Field::Text(field)) = named(name) else { return None };
+    let kind = match field {
+        TextField::Api => EntryKind::Function,
+        TextField::Kernel => EntryKind::Kernel,
+        TextField::Process => EntryKind::Process,
+        TextField::Thread => EntryKind::Thread,
+        TextField::Stream => EntryKind::Stream,
+        TextField::Range => EntryKind::Range,
+        TextField::Site => EntryKind::Site,
+        _ => return None,
+    };
+    let mut quote = None;
+    let mut from = 0;
+    for (at, char) in values.char_indices() {
+        match (char, quote) {
+            ('"' | '\'', None) => quote = Some(char),
+            (char, Some(open)) if char == open => quote = None,
+            (',', None) => from = at + 1,
+            _ => {}
+        }
+    }
+    let begun = values.get(from..).unwrap_or("");
+    let value = text.len() - begun.len();
+    let begun = begun.trim_matches(['"', '\'', '*']).to_owned();
+    Some(Slot { kind, begun, field, term, value, alone: from == 0 })
+}
+
+impl Slot {
+    /// The way to go on with a thing of the trace; `None` if that is what is typed already.
+    #[must_use]
+    pub fn offer(&self, entry: &Entry) -> Option<Offer> {
+        let Some(Condition::Text(field, pattern)) = &entry.like else { return None };
+        let written = expression::write(&Condition::Text(*field, pattern.clone()));
+        let (from, text) = match pattern {
+            _ if *field != self.field => return None,
+            Pattern::Glob(_) => (self.value, written.split_once(':')?.1.to_owned()),
+            // It has another sign, so it stands alone.
+            Pattern::Regex(_) if self.alone => (self.term, written),
+            Pattern::Regex(_) => return None,
+        };
+        if text == self.begun {
+            return None;
+        }
+        let doc = match matches!(pattern, Pattern::Glob(_)) && text.contains(entry.label.as_str()) {
+            true => format!("{}  {}", format::count(entry.count), format::duration(entry.total_ns)),
+            false => entry.label.clone(),
+        };
+        Some(Offer { from, text, doc })
+    }
+}
+
 fn values(field: &str, begun: &str, from: usize) -> Vec<Offer> {
     let known = match named(field) {
         Some(Field::Text(TextField::Layer)) => LAYERS,
         Some(Field::Text(TextField::Cause)) => CAUSES,
         Some(Field::Text(TextField::Kind)) => KINDS,
         Some(Field::Text(TextField::Stream)) => &["default"],
-        Some(Field::Text(TextField::Thread)) => &["main"],
         _ => &[],
     };
     let fitting = known.iter().filter(|value| value.starts_with(begun) && **value != begun);

@@ -78,6 +78,10 @@ impl Root {
                 self.take_names(entries, count);
                 return true;
             }
+            Move::About(about) => {
+                self.take_about(about);
+                return true;
+            }
             Move::Source(source) => {
                 self.take_source(source);
                 return true;
@@ -124,6 +128,9 @@ impl Root {
     }
 
     fn take_names(&mut self, entries: Vec<Entry>, count: Option<u64>) {
+        if self.is_filter_typed() {
+            return self.offer_names(entries, count.is_some());
+        }
         let Some(layer) = self.layers.last_mut().filter(|layer| layer.context() == Context::Finder) else { return };
         let note = match count {
             None => "searching".to_owned(),

@@ -4,12 +4,13 @@ use super::{Order, Root};
 use std::path::Path;
 
 use crate::filter::{self, Filter, FilterError};
-use crate::session::view::TimeRange;
+use crate::session::view::{About, Entry, Step, TimeRange};
 use crate::ui::effect::{Ask, Effect, Popup, Said};
-use crate::ui::keys::Context;
-use crate::ui::layers::News;
+use crate::ui::keys::{Action, Context};
 use crate::ui::layers::picker::{Item, Then};
+use crate::ui::layers::{News, Offer};
 use crate::ui::lens::{Chosen, line, offers, words};
+use crate::ui::screens::ScreenId;
 use crate::ui::theme::Role;
 
 impl Root {
@@ -44,12 +45,14 @@ impl Root {
             }
             Said::Entered => {
                 self.filter_from = None;
+                self.search.ask_no_more();
                 // It has been read already, or the prompt would stand there still.
                 if let Err(error) = self.lenses.entered(text) {
                     self.notice = Some(error.message_with_place());
                 }
             }
             Said::Cancelled => {
+                self.search.ask_no_more();
                 self.lenses.cancelled();
                 if let Some(place) = self.filter_from.take() {
                     self.screens.get_mut(place.screen()).restore(place);
@@ -60,6 +63,27 @@ impl Root {
 
     fn offer(&mut self, text: &str) {
         let offers = offers::of(text, self.lenses.listed());
+        self.slot = offers::slot(text);
+        match &self.slot {
+            Some(slot) => self.search.ask_names_of(slot.kind, &slot.begun, offers::MOST),
+            None => self.search.ask_no_more(),
+        }
+        if let Some(layer) = self.layers.last_mut() {
+            layer.take_news(&News::Offers(offers));
+        }
+    }
+
+    /// Whether the keys go to a filter that is typed.
+    pub(super) fn is_filter_typed(&self) -> bool {
+        self.filter_from.is_some() && self.layers.last().is_some_and(|layer| layer.context() == Context::Prompt)
+    }
+
+    /// Offers names of the trace for the filter that is typed.
+    pub(super) fn offer_names(&mut self, entries: Vec<Entry>, complete: bool) {
+        let Some(slot) = self.slot.as_ref().filter(|_| complete) else { return };
+        let mut offers: Vec<Offer> = entries.iter().filter_map(|entry| slot.offer(entry)).collect();
+        let mut seen = std::collections::BTreeSet::new();
+        offers.retain(|offer| seen.insert(offer.text.clone()));
         if let Some(layer) = self.layers.last_mut() {
             layer.take_news(&News::Offers(offers));
         }
@@ -73,7 +97,7 @@ impl Root {
 
     /// Says beside a filter that is typed how much it lets through. Says whether one is.
     pub fn tell_lens(&mut self) -> bool {
-        if self.filter_from.is_none() || self.layers.last().is_none_or(|layer| layer.context() != Context::Prompt) {
+        if !self.is_filter_typed() {
             return false;
         }
         let lens = self.status.as_ref().and_then(|status| status.lens.as_ref());
@@ -92,12 +116,56 @@ impl Root {
 
     /// Adds what the cursor's row is like to the filter, or takes it away again.
     pub(super) fn filter_like(&mut self) -> Order {
-        let Some(condition) = self.screen().like() else {
-            self.notice = Some("there is no row here that a filter could be like".to_owned());
+        match self.screen().like() {
+            Some(condition) => {
+                self.lenses.like(condition);
+                self.changed()
+            }
+            None => self.ask_about(Action::Like),
+        }
+    }
+
+    /// Asks what the cursor's row is about, for this action.
+    fn ask_about(&mut self, action: Action) -> Order {
+        let has_row = matches!(self.current, ScreenId::Calls | ScreenId::Events) && self.screen().row_text().is_some();
+        if !has_row {
+            self.notice = Some(self.no_row(action));
             return Order::None;
-        };
-        self.lenses.like(condition);
-        self.changed()
+        }
+        self.about = Some(action);
+        let from = self.screen().search_from(self.body().as_size());
+        self.search.ask_other(String::new(), from, Step::About);
+        Order::None
+    }
+
+    /// Why an action has no row to go by, and what to do.
+    fn no_row(&self, action: Action) -> String {
+        let what = if action == Action::Like { "that a filter could be like" } else { "with a time of its own" };
+        let step = self.keymap.key_of(self.current_context(), Action::Down).unwrap_or_default();
+        match self.current {
+            ScreenId::Overview if self.screen().row_text().is_some() => "no filter can say what this row is".to_owned(),
+            ScreenId::Overview if action == Action::Like => format!("no row is chosen yet: {step} goes to one"),
+            ScreenId::Calls | ScreenId::Events => format!("there is no row {what} here"),
+            _ => format!("there are no rows {what} here: go to the calls or the events"),
+        }
+    }
+
+    fn current_context(&self) -> Context {
+        self.screen().context()
+    }
+
+    /// Does what was to be done with what a row is about.
+    pub(super) fn take_about(&mut self, about: About) {
+        match (self.about.take(), about) {
+            (Some(Action::Like), About { like: Some(condition), .. }) => {
+                self.lenses.like(condition);
+                self.changed();
+            }
+            (Some(Action::Span), About { span: Some(span), .. }) => drop(self.look_at(Some(span.into()))),
+            (Some(Action::Like), _) => self.notice = Some("no filter can say what this row is".to_owned()),
+            (Some(_), _) => self.notice = Some("of this row no time is known".to_owned()),
+            (None, _) => {}
+        }
     }
 
     pub(super) fn invert_filter(&mut self) -> Order {
@@ -128,7 +196,7 @@ impl Root {
     pub(super) fn look_at_span(&mut self) -> Order {
         match self.screen().span() {
             Some(span) => self.look_at(Some(span.into())),
-            None => Order::None,
+            None => self.ask_about(Action::Span),
         }
     }
 

@@ -96,11 +96,11 @@ pub trait Screen {
     fn matches(&self, _pattern: &Pattern) -> Option<usize> {
         None
     }
-    /// What the cursor's row is like, as a filter.
+    /// What the cursor's row is like, as a filter, where the row itself says it and the session need not be asked.
     fn like(&self) -> Option<Condition> {
         None
     }
-    /// Begin and end of the cursor's row, ns since the trace began.
+    /// Begin and end of the cursor's row, ns since the trace began, likewise.
     fn span(&self) -> Option<(u64, u64)> {
         None
     }

@@ -12,15 +12,13 @@ use ratatui::layout::{Rect, Size};
 use crate::session::view::{Grouping, NodeKey};
 
 pub use state::State as Calls;
-pub use update::{choose, group};
+pub use update::{choose, group, look_for};
 
 use super::Place;
 use super::Screen;
-use crate::filter::Condition;
 use crate::session::view::{Body, SearchFrom, Status, Target, View};
 use crate::ui::effect::Effect;
 use crate::ui::keys::{Action, Context};
-use crate::ui::lens::like;
 use crate::ui::widgets::list::Window;
 use crate::ui::widgets::paint::Paint;
 
@@ -79,10 +77,6 @@ impl Screen for Calls {
             format!("{} {}", columns::title(column), columns::value(column, row, columns::Numbers::Times))
         });
         Some(format!("{}\t{}", row.label, values.join("\t")))
-    }
-
-    fn like(&self) -> Option<Condition> {
-        self.current().and_then(like::call_row)
     }
 
     fn restore(&mut self, place: Place) {

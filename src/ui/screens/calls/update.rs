@@ -110,6 +110,14 @@ pub fn group(state: &mut State, grouping: Grouping) {
     state.stale = true;
 }
 
+/// Puts them together in another way; the cursor looks for this label.
+pub fn look_for(state: &mut State, grouping: Grouping, label: String) {
+    if state.grouping != grouping {
+        group(state, grouping);
+    }
+    (state.cursor, state.window, state.seek) = (None, Window::default(), Some(label));
+}
+
 fn fold_or_walk(state: &mut State, action: Action, height: u64) {
     let open = state.current().and_then(|row| row.open);
     match action {

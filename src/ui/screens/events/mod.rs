@@ -15,11 +15,9 @@ use state::span;
 
 use super::Place;
 use super::Screen;
-use crate::filter::Condition;
 use crate::session::view::{Body, EventKinds, SearchFrom, Status, Target, View};
 use crate::ui::effect::Effect;
 use crate::ui::keys::{Action, Context};
-use crate::ui::lens::like;
 use crate::ui::widgets::paint::Paint;
 
 impl Screen for Events {
@@ -81,10 +79,6 @@ impl Screen for Events {
 
     fn take_notice(&mut self) -> Option<String> {
         self.notice.take()
-    }
-
-    fn like(&self) -> Option<Condition> {
-        self.current().and_then(like::event)
     }
 
     fn span(&self) -> Option<(u64, u64)> {

@@ -66,9 +66,12 @@ pub fn draw(state: &State, paint: &mut Paint<'_>, area: Rect, status: &Status) {
     let lists = Rect { y, height: left.bottom().saturating_sub(y), ..left };
     let below = kernels_height(rows, lists.height);
     let functions = functions_height(rows).min(lists.height - below);
-    top(paint, Rect { height: functions, ..lists }, rows);
+    let cursor = state.cursor;
+    let shown = top(paint, Rect { height: functions, ..lists }, rows, cursor);
     let apart = lists.height >= LOWEST_APART;
-    kernels(paint, Rect { y: lists.y + functions, height: below, ..lists }, apart, rows);
+    let cursor = cursor.and_then(|at| at.checked_sub(shown));
+    let more = kernels(paint, Rect { y: lists.y + functions, height: below, ..lists }, apart, rows, cursor);
+    state.shown.set((shown, more));
     if let Some(pane) = pane {
         let heading = match standing(rows) {
             None => count(rows.process_count),
@@ -294,9 +297,10 @@ fn span(rows: &Overview, status: &Status) -> String {
     }
 }
 
-fn top(paint: &mut Paint<'_>, area: Rect, rows: &Overview) {
+/// Draws the functions; returns how many there is room for.
+fn top(paint: &mut Paint<'_>, area: Rect, rows: &Overview, cursor: Option<usize>) -> usize {
     if area.height < 2 || rows.top.is_empty() {
-        return;
+        return 0;
     }
     let columns: &[(&str, u16)] = match area.width {
         0..50 => &[("total", 9)],
@@ -315,7 +319,7 @@ fn top(paint: &mut Paint<'_>, area: Rect, rows: &Overview) {
     let (rest, rest_share) = rows.rest;
     let room = usize::from(area.height - 1);
     let shown = if rows.top.len() + usize::from(rest > 0) > room { room.saturating_sub(1) } else { rows.top.len() };
-    for (y, row) in (area.y + 1..area.bottom()).zip(rows.top.iter().take(shown)) {
+    for (y, (at, row)) in (area.y + 1..area.bottom()).zip(rows.top.iter().take(shown).enumerate()) {
         let indent = (row.depth * 2).min(name / 2);
         let role = if row.depth > 0 { Role::Driver } else { Role::Plain };
         let end = paint.name(area.x + indent, y, (name - indent).saturating_sub(1), &row.name, role);
@@ -331,6 +335,9 @@ fn top(paint: &mut Paint<'_>, area: Rect, rows: &Overview) {
             paint.right(x, y, *cells, value, Role::Plain);
             x += cells;
         }
+        if cursor == Some(at) {
+            paint.lay_over(Rect { y, height: 1, ..area }, Role::Cursor);
+        }
     }
     // Functions that did not fit here join those that were not sent.
     let hidden = &rows.top[shown..];
@@ -342,6 +349,7 @@ fn top(paint: &mut Paint<'_>, area: Rect, rows: &Overview) {
         let share = format::share(u64::from(rest_share) + hidden_share);
         paint.right(area.x + name, y, 9, &share, Role::Dim);
     }
+    shown
 }
 
 fn functions_height(rows: &Overview) -> u16 {
@@ -359,9 +367,10 @@ fn kernels_height(rows: &Overview, height: u16) -> u16 {
     if rows.kernels.is_empty() || room < apart + 2 { 0 } else { room }
 }
 
-fn kernels(paint: &mut Paint<'_>, area: Rect, apart: bool, rows: &Overview) {
+/// Draws the kernels; returns how many there is room for.
+fn kernels(paint: &mut Paint<'_>, area: Rect, apart: bool, rows: &Overview, cursor: Option<usize>) -> usize {
     if area.height < 2 {
-        return;
+        return 0;
     }
     let columns: &[(&str, u16)] = match area.width {
         0..50 => &[("total", 9)],
@@ -379,7 +388,7 @@ fn kernels(paint: &mut Paint<'_>, area: Rect, apart: bool, rows: &Overview) {
     let room = usize::from(area.bottom().saturating_sub(head + 1));
     let shown =
         if rows.kernels.len() + usize::from(rows.more_kernels > 0) > room { room - 1 } else { rows.kernels.len() };
-    for (y, row) in (head + 1..area.bottom()).zip(rows.kernels.iter().take(shown)) {
+    for (y, (at, row)) in (head + 1..area.bottom()).zip(rows.kernels.iter().take(shown).enumerate()) {
         let end = paint.name(area.x, y, name.saturating_sub(1), &row.name, Role::Plain);
         paint.mark((area.x, y), end, &row.name);
         let values = [
@@ -393,11 +402,15 @@ fn kernels(paint: &mut Paint<'_>, area: Rect, apart: bool, rows: &Overview) {
             paint.right(x, y, *cells, value, Role::Plain);
             x += cells;
         }
+        if cursor == Some(at) {
+            paint.lay_over(Rect { y, height: 1, ..area }, Role::Cursor);
+        }
     }
     let more = rows.more_kernels + rows.kernels.len() - shown;
     if more > 0 {
         paint.text(area.x, head + 1 + shown as u16, name, &format!("[{more} more]"), Role::Dim);
     }
+    shown
 }
 
 fn processes(paint: &mut Paint<'_>, area: Rect, rows: &Overview) {

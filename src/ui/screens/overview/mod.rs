@@ -9,10 +9,12 @@ use ratatui::layout::{Rect, Size};
 pub use state::State as Overview;
 
 use super::Screen;
+use crate::filter::Condition;
 use crate::session::search::Pattern;
 use crate::session::view::{Body, Status, View};
 use crate::ui::effect::Effect;
 use crate::ui::keys::{Action, Context};
+use crate::ui::text::format;
 use crate::ui::widgets::paint::Paint;
 
 impl Screen for Overview {
@@ -31,8 +33,8 @@ impl Screen for Overview {
         }
     }
 
-    fn update(&mut self, action: Action, _body: Size) -> Effect {
-        update::update(action)
+    fn update(&mut self, action: Action, body: Size) -> Effect {
+        update::update(self, action, u64::from(body.height / 2))
     }
 
     fn draw(&self, paint: &mut Paint<'_>, area: Rect, status: &Status) {
@@ -45,6 +47,20 @@ impl Screen for Overview {
 
     fn title_of_place(&self) -> String {
         "overview".to_owned()
+    }
+
+    fn row_text(&self) -> Option<String> {
+        let (row, _) = self.current()?;
+        let (time, count) = (format::duration(row.total_ns), format::count(row.count));
+        Some(format!("{}\ttotal {time}\tcount {}", row.name, count.trim()))
+    }
+
+    fn like(&self) -> Option<Condition> {
+        self.current().and_then(|(row, _)| row.like.clone())
+    }
+
+    fn cancel(&mut self) -> bool {
+        self.cursor.take().is_some()
     }
 
     fn restore(&mut self, _: super::Place) {}
