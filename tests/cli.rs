@@ -219,3 +219,56 @@ fn filters_are_checked_converted_listed_and_shown() {
     assert_eq!(output.status.code(), Some(2));
     assert!(one_line(&output).contains("did you mean slow-calls?"));
 }
+
+/// A trace as text in which the first quoted text of one definition is this.
+fn with_text(keyword: &str, quoted: &str) -> String {
+    let text = include_str!("data/h200-bounce.log");
+    let mut changed = false;
+    let mut line = |line: &str| {
+        let first = line.find('"').filter(|_| !changed && line.starts_with(&format!("# {keyword} ")));
+        let Some(first) = first else { return format!("{line}\n") };
+        changed = true;
+        let second = first + 1 + line[first + 1..].find('"').unwrap();
+        format!("{}\"{quoted}\"{}\n", &line[..first], &line[second + 1..])
+    };
+    text.lines().map(&mut line).collect()
+}
+
+#[test]
+fn one_wrong_escape_in_a_text_trace_costs_at_most_its_line() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("t.log");
+    let report = |text: &str| {
+        fs::write(&path, text).unwrap();
+        let output = umtui(&["report", "--format", "json", path.to_str().unwrap()]);
+        assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+        serde_json::from_slice::<serde_json::Value>(&output.stdout).unwrap()
+    };
+    let whole = report(include_str!("data/h200-bounce.log"));
+    assert_eq!((&whole["trace"]["damages"], &whole["trace"]["truncated"]), (&0.into(), &false.into()));
+    for keyword in ["process", "argument", "module", "kernel", "api", "thread", "device", "evidence"] {
+        for quoted in [r"a\qb", r"a\x1bb", r"\u{110000}", r"\u{d800}", r"\u{}", r"\u{12345678}", r"\u", r"a\-"] {
+            let seen = report(&with_text(keyword, quoted));
+            let what = format!("{keyword} {quoted}: {}", seen["trace"]);
+            assert_eq!(seen["trace"]["damages"], 1, "{what}");
+            assert!(seen["trace"]["damage"][0].as_str().unwrap().contains("no escape"), "{what}");
+            for key in ["calls", "events", "threads", "duration_ns"] {
+                assert_eq!(seen["trace"][key], whole["trace"][key], "{what}");
+            }
+        }
+    }
+    // A quote that is not closed: what else the line says is gone, and nothing more.
+    for keyword in ["process", "argument", "module", "thread", "device"] {
+        let seen = report(&with_text(keyword, r"a\"));
+        assert_eq!(seen["trace"]["calls"], whole["trace"]["calls"], "{keyword}: {}", seen["trace"]);
+        assert_eq!(seen["trace"]["damages"], 1, "{keyword}");
+    }
+    fs::write(&path, "# umtui trace 1\n# process\n").unwrap();
+    let output = umtui(&["report", path.to_str().unwrap()]);
+    assert_eq!(output.status.code(), Some(2));
+    assert!(
+        one_line(&output).contains("t.log: line 2: not understood, and no process is defined"),
+        "{}",
+        one_line(&output)
+    );
+}

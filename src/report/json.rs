@@ -16,6 +16,9 @@ use crate::trace::Layer;
 /// Version of the layout. Keys may be added to it, none is renamed.
 const SCHEMA: u32 = 1;
 
+/// Most places of damage that are named.
+const DAMAGE: usize = 100;
+
 /// What was not recorded: null.
 type NotRecorded = Option<()>;
 
@@ -56,6 +59,9 @@ struct TraceKeys<'a> {
     discarded: u64,
     left_out: Vec<LeftOutKeys<'a>>,
     truncated: bool,
+    unread: &'a [String],
+    damage: &'a [String],
+    damages: u64,
     hook_ps_per_call: Option<u64>,
     hook_share_ppm: Option<u64>,
     evidence: &'a [String],
@@ -143,6 +149,9 @@ pub fn json(report: &Report) -> String {
             discarded: block.discarded,
             left_out: block.left_out.iter().map(left_out).collect(),
             truncated: block.truncated,
+            unread: &report.unreadable,
+            damage: report.damage.get(..DAMAGE).unwrap_or(&report.damage),
+            damages: report.damages,
             hook_ps_per_call: block.cost.map(|(per_call, _)| per_call),
             hook_share_ppm: block.cost.map(|(_, share)| share),
             evidence: &block.evidence,

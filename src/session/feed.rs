@@ -450,6 +450,10 @@ fn open_bytes(bytes: Arc<FileBytes>, name: &str, trace: &mut Trace) -> Result<Op
 
 fn open_text(bytes: &dyn Bytes, name: &str, trace: &mut Trace) -> Result<Vec<NativeReader>, ParseError> {
     let import = text::import(bytes, name)?;
+    if let (true, Some(bad)) = (import.files.is_empty(), import.bad.first()) {
+        let what = format!("line {}: {}, and no process is defined", bad.line, bad.why);
+        return Err(ParseError::Format { file: name.to_owned(), what });
+    }
     let mut readers = Vec::new();
     for (native, killed) in import.files {
         let mut reader = NativeReader::open(Arc::new(native), name, trace)?;

@@ -1,7 +1,7 @@
 //! A text trace into native files, one for each process.
 
 use super::activity::PendingRange;
-use super::line::{Arguments, CallLine, Line, Value, parse};
+use super::line::{Arguments, CallLine, Line, Value, begun_process, mended, parse};
 use crate::parse::ParseError;
 use crate::parse::native::writer::{CallRecord, FileInfo, ModuleRecord, NativeWriter};
 use crate::parse::sniff::TEXT_MARK;
@@ -137,13 +137,27 @@ impl Importer {
             return;
         }
         match parse(text) {
-            None => self.wrong("not understood"),
+            None => self.half_understood(text),
             Some(line) => {
                 if let Err(why) = self.take(line) {
                     self.wrong(why);
                 }
             }
         }
+    }
+
+    /// Takes what can be made of a line that is not as it should be; the line counts as wrong all the same.
+    fn half_understood(&mut self, text: &str) {
+        let mended = mended(text);
+        let (line, why) = match mended.as_deref().and_then(parse) {
+            Some(line) => (Some(line), "a backslash that begins no escape; read as it stands"),
+            None => match begun_process(text) {
+                Some(line) => (Some(line), "not understood to its end; the process is known by what comes before"),
+                None => (None, "not understood"),
+            },
+        };
+        let taken = line.map_or(Ok(()), |line| self.take(line));
+        self.wrong(taken.err().unwrap_or(why));
     }
 
     fn wrong(&mut self, why: &'static str) {

@@ -135,6 +135,35 @@ pub fn parse(text: &str) -> Option<Line<'_>> {
     }
 }
 
+/// A line as it reads when backslashes that begin no escape are taken as they stand; `None` if it has none of these.
+pub fn mended(text: &str) -> Option<String> {
+    let mut out = String::with_capacity(text.len() + 8);
+    let mut left = text;
+    while let Some((before, after)) = left.split_once('\\') {
+        out.push_str(before);
+        out.push('\\');
+        left = match escape(after) {
+            Ok((rest, _)) => {
+                out.push_str(after.strip_suffix(rest).unwrap_or_default());
+                rest
+            }
+            Err(_) => {
+                out.push('\\');
+                after
+            }
+        };
+    }
+    out.push_str(left);
+    (out.len() > text.len()).then_some(out)
+}
+
+/// What can be read of a line that defines a process, up to where it goes wrong: all lines of the process need it.
+pub fn begun_process(text: &str) -> Option<Line<'_>> {
+    let body = text.strip_prefix('#')?.trim_start().strip_prefix("process ")?;
+    let (_, (who, pairs)) = (label, many0(preceded(char(' '), pair))).parse(body).ok()?;
+    Some(Line::Process(who, pairs))
+}
+
 fn parse_definition(text: &str) -> Option<Line<'_>> {
     let (keyword, body) = text.split_once(' ').unwrap_or((text, ""));
     let line = match keyword {
@@ -259,15 +288,15 @@ fn pair(text: &str) -> IResult<&str, (&str, Value<'_>)> {
     Ok((left, (key, value)))
 }
 
-/// Text in quotes, escaped as Rust's `{:?}` does.
-fn quoted(text: &str) -> IResult<&str, String> {
+/// What follows a backslash, as in Rust's `{:?}`.
+fn escape(text: &str) -> IResult<&str, char> {
     let code = map_opt(
         map_res(delimited(tag("u{"), take_while_m_n(1, 6, |c: char| c.is_ascii_hexdigit()), char('}')), |digits| {
             u32::from_str_radix(digits, 16)
         }),
         char::from_u32,
     );
-    let escape = alt((
+    alt((
         code,
         value('\n', char('n')),
         value('\r', char('r')),
@@ -276,7 +305,12 @@ fn quoted(text: &str) -> IResult<&str, String> {
         value('\\', char('\\')),
         value('"', char('"')),
         value('\'', char('\'')),
-    ));
+    ))
+    .parse(text)
+}
+
+/// Text in quotes, escaped as Rust's `{:?}` does.
+fn quoted(text: &str) -> IResult<&str, String> {
     let inner = opt(escaped_transform(none_of("\"\\"), '\\', escape)).map(Option::unwrap_or_default);
     delimited(char('"'), inner, char('"')).parse(text)
 }
@@ -308,7 +342,30 @@ mod tests {
         assert_eq!(parse("nonsense"), None);
     }
 
+    #[test]
+    fn backslashes_that_begin_no_escape_are_taken_as_they_stand() {
+        for (text, expected) in [
+            (r"a\qb", Some(r"a\\qb")),
+            (r"a\n\\\u{1b}\'", None),
+            (r"a\\q\xb", Some(r"a\\q\\xb")),
+            (r"\u{110000}\u{d800}\u{}\u", Some(r"\\u{110000}\\u{d800}\\u{}\\u")),
+            (r"日\日", Some(r"日\\日")),
+            (r"\", Some(r"\\")),
+        ] {
+            assert_eq!(mended(text).as_deref(), expected, "{text}");
+        }
+        let process = begun_process("# process 7 pid=7 program=\"a\\\" state=ended");
+        assert_eq!(process, Some(Line::Process("7", vec![("pid", Value::Word("7")), ("program", Value::Word(""))])));
+        assert_eq!(begun_process("# thread 7/7 lost=0 \"\""), None);
+    }
+
     proptest! {
+        #[test]
+        fn what_was_mended_needs_it_no_more(text in "[\\\\a-z{}0-9\"\u{e9}]{0,30}") {
+            let mended = mended(&text).unwrap_or(text);
+            prop_assert_eq!(super::mended(&mended), None);
+        }
+
         #[test]
         fn quotes_come_back(text in any::<String>()) {
             let escaped = format!("{text:?}");

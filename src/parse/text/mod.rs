@@ -14,7 +14,7 @@
 //!
 //! A call that submitted work says so before its site: `=> 17/0x0 (0x7f00)`, correlation id, graph node, pointers.
 //! Times are seconds since `start`, durations nanoseconds. Other lines that begin with `#` are comments. A line that
-//! cannot be understood is counted and named by its number. The text is read into native files in memory, so that
+//! cannot be understood is counted and named by its number; so is one with a wrong escape, which is read as it stands. The text is read into native files in memory, so that
 //! there is one reader for both.
 
 mod activity;
