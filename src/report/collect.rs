@@ -65,7 +65,7 @@ pub struct TraceBlock {
     pub duration_ns: u64,
     /// Calls that have ended.
     pub calls: u64,
-    /// Calls, records of the GPU, beginnings and ends of ranges, marks.
+    /// Calls that have ended, records of the GPU, ranges and marks: what a lens shows and hides together.
     pub events: u64,
     pub lost: u64,
     /// Events of a stream from before it was joined.
@@ -303,7 +303,7 @@ fn block(trace: &Trace, cells: [&Cells; 2]) -> TraceBlock {
         }),
         duration_ns: trace.end_ns().saturating_sub(start_ns),
         calls: trace.calls(),
-        events: trace.events(),
+        events: trace.listed(),
         lost: trace.lost(),
         missed: trace.processes.iter().map(|process| process.missed).sum(),
         discarded: trace.processes.iter().fold(0, |sum: u64, process| sum.saturating_add(process.discarded)),

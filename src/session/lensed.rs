@@ -38,6 +38,11 @@ pub(super) struct Lensed {
 }
 
 impl Lensed {
+    /// The lens.
+    pub(super) const fn lens(&self) -> &Lens {
+        &self.lens
+    }
+
     /// Whether a lens is in force.
     pub(super) const fn is_on(&self) -> bool {
         self.sifting.is_some()
@@ -55,8 +60,14 @@ impl Model {
         if self.lensed.lens == *lens {
             return;
         }
-        self.lensed = Lensed { lens: lens.clone(), ..Lensed::default() };
+        let fresh = Lensed { lens: lens.clone(), ..Lensed::default() };
+        let before = std::mem::replace(&mut self.lensed, fresh);
+        let known = self.kept.exchange(before, lens);
         if lens.is_clear() {
+            return;
+        }
+        if let Some(known) = known {
+            self.lensed = known;
             return;
         }
         match Sifting::new(lens) {

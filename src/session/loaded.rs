@@ -7,6 +7,7 @@ use std::time::{Duration, Instant};
 use super::engine::{Engine, damage, describe};
 use super::failures::Failure;
 use super::family::{Member, family};
+use super::kept::Kept;
 use super::overview::{calls_by_process, trouble};
 use super::safe::safe;
 use super::view::{Answer, LensStatus, View, ViewRequest};
@@ -109,6 +110,8 @@ impl Loaded {
         self.lens = lens.clone();
         filter.clone_into(&mut self.filter);
         self.engine.model.set_lens(lens);
+        // Nobody goes back.
+        self.engine.model.kept = Kept::default();
         while !self.engine.model.sift(Instant::now() + BATCH) {}
         Ok(())
     }

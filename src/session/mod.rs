@@ -24,6 +24,7 @@ mod feed;
 mod gpu;
 mod gpu_details;
 mod gpu_events;
+mod kept;
 mod labels;
 mod launches;
 pub mod left_out;

@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use super::gpu_events::Context;
+use super::kept::Kept;
 use super::labels::Namer;
 use super::lensed::Lensed;
 use super::matches::{Filtered, Matches};
@@ -38,6 +39,8 @@ pub(super) struct Model {
     ranged: Option<Ranged>,
     /// What is seen through a lens.
     pub(super) lensed: Lensed,
+    /// What was seen before.
+    pub(super) kept: Kept,
 }
 
 /// What rows by range are made of.

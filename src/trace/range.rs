@@ -114,6 +114,12 @@ impl Ranges {
         self.records
     }
 
+    /// Ranges and marks.
+    #[must_use]
+    pub fn rows(&self) -> u64 {
+        self.tracks.iter().map(|of| of.rows.len() as u64).sum()
+    }
+
     /// First start and last end, ns on the trace's axis. Ends without a beginning do not count.
     #[must_use]
     pub const fn span(&self) -> Option<(u64, u64)> {

@@ -110,6 +110,13 @@ impl Trace {
         self.calls() + self.activities.records() + self.ranges.records()
     }
 
+    /// What is listed and what a lens counts: calls that have ended, records of the GPU, ranges and marks. A range is one,
+    /// where [`Trace::events`] has two.
+    #[must_use]
+    pub fn listed(&self) -> u64 {
+        self.calls() + self.activities.records() + self.ranges.rows()
+    }
+
     /// Events that could not be recorded.
     #[must_use]
     pub fn lost(&self) -> u64 {

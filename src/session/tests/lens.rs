@@ -10,10 +10,10 @@ use proptest::prelude::*;
 
 use crate::filter::{Comparison, Condition, NumberField, Pattern, TextField};
 use crate::graph::tests::twin::{Program, program};
-use crate::graph::{Grouping, Stats, Sums, TOP, What};
+use crate::graph::{Grouping, NodeKey, Stats, Sums, TOP, What};
 use crate::lens::{Lens, Steps, TimeRange};
 use crate::session::model::Model;
-use crate::session::view::{EventKinds, EventsAt, EventsRequest, LensStatus};
+use crate::session::view::{EventGroup, EventKinds, EventsAt, EventsRequest, LensStatus};
 use crate::trace::activity::Submit;
 use crate::trace::range::Begun;
 use crate::trace::{
@@ -621,6 +621,38 @@ impl<'a> Twin<'a> {
             .collect()
     }
 
+    /// What is on the way to a call in a grouping, and how many of that are groups.
+    fn way(&self, grouping: Grouping, track: usize, at: usize) -> (Vec<String>, usize) {
+        let chain = self.chain(track, at);
+        let root = &self.calls[track][*chain.last().unwrap()].call;
+        let call = |at: usize| format!("{:?}", What::Call(self.calls[track][at].call.api));
+        let (process, thread) =
+            (format!("{:?}", What::Process(P)), format!("{:?}", What::Thread(TrackId(u32::try_from(track).unwrap()))));
+        let site = format!("{:?}", What::Site(root.site));
+        let groups = match grouping {
+            Grouping::Thread => vec![process, thread, site],
+            Grouping::Stream => vec![process, format!("{:?}", What::Stream(root.stream)), site],
+            Grouping::Device => vec![format!("{:?}", What::Device(NameId::NONE, root.device)), site],
+            Grouping::CallSite => vec![site],
+            Grouping::Range => vec![match self.range_at(track, root.start_ns) {
+                Some(name) => {
+                    let name = self.trace.names.find(name).unwrap();
+                    format!("{:?}", What::Range(NameId::NONE, name))
+                }
+                None => format!("{:?}", What::Outside),
+            }],
+            Grouping::Flat => vec![],
+            Grouping::Inverted => vec![site, thread],
+        };
+        let lead = groups.len();
+        let way = match grouping {
+            Grouping::Flat => vec![call(at)],
+            Grouping::Inverted => chain.iter().map(|&at| call(at)).chain(groups).collect(),
+            _ => groups.into_iter().chain(chain.iter().rev().map(|&at| call(at))).collect(),
+        };
+        (way, lead)
+    }
+
     /// The rows of calls of a grouping, by what is on the way to them; with those that only lead to others.
     fn rows(&self, lens: &Lens, grouping: Grouping) -> (BTreeMap<Vec<String>, Stats>, BTreeSet<Vec<String>>) {
         let (mut rows, mut context): (BTreeMap<Vec<String>, Stats>, BTreeSet<Vec<String>>) = Default::default();
@@ -631,7 +663,6 @@ impl<'a> Twin<'a> {
                     continue;
                 }
                 let (seen, chain) = (&self.calls[track][at], self.chain(track, at));
-                let root = &self.calls[track][*chain.last().unwrap()].call;
                 let mut stats = Stats::default();
                 if seen.row.is_none() {
                     stats.sums.running = 1;
@@ -642,7 +673,6 @@ impl<'a> Twin<'a> {
                     let nested: u64 = nested.map(|other| other.call.duration_ns).sum();
                     stats.sums.self_ns = seen.call.duration_ns - nested;
                 }
-                let above: Vec<&Seen> = chain.iter().skip(1).map(|&at| &self.calls[track][at]).collect();
                 let counted: Vec<&Seen> = chain
                     .iter()
                     .skip(1)
@@ -652,46 +682,15 @@ impl<'a> Twin<'a> {
                 if by_function && counted.iter().any(|other| other.call.api == seen.call.api) {
                     stats.sums.total_ns = 0;
                 }
-                let call = |seen: &Seen| format!("{:?}", What::Call(seen.call.api));
-                let (process, thread) = (
-                    format!("{:?}", What::Process(P)),
-                    format!("{:?}", What::Thread(TrackId(u32::try_from(track).unwrap()))),
-                );
-                let site = format!("{:?}", What::Site(root.site));
-                let groups = match grouping {
-                    Grouping::Thread => vec![process, thread, site],
-                    Grouping::Stream => vec![process, format!("{:?}", What::Stream(root.stream)), site],
-                    Grouping::Device => vec![format!("{:?}", What::Device(NameId::NONE, root.device)), site],
-                    Grouping::CallSite => vec![site],
-                    Grouping::Range => vec![match self.range_at(track, root.start_ns) {
-                        Some(name) => {
-                            let name = self.trace.names.find(name).unwrap();
-                            format!("{:?}", What::Range(NameId::NONE, name))
-                        }
-                        None => format!("{:?}", What::Outside),
-                    }],
-                    Grouping::Flat => vec![],
-                    Grouping::Inverted => vec![site, thread],
-                };
-                match grouping {
-                    Grouping::Flat => rows.entry(vec![call(seen)]).or_default().merge(&stats),
-                    Grouping::Inverted => {
-                        let way: Vec<String> =
-                            [call(seen)].into_iter().chain(above.iter().map(|seen| call(seen))).chain(groups).collect();
-                        (1..=way.len()).for_each(|to| rows.entry(way[..to].to_vec()).or_default().merge(&stats));
-                    }
-                    _ => {
-                        let lead = groups.len();
-                        let calls = above.iter().rev().map(|seen| call(seen)).chain([call(seen)]);
-                        let way: Vec<String> = groups.into_iter().chain(calls).collect();
-                        rows.entry(way.clone()).or_default().merge(&stats);
-                        (1..way.len()).for_each(|to| {
-                            context.insert(way[..to].to_vec());
-                        });
-                        if counted.is_empty() {
-                            (1..=lead).for_each(|to| rows.entry(way[..to].to_vec()).or_default().merge(&stats));
-                        }
-                    }
+                let (way, lead) = self.way(grouping, track, at);
+                if grouping == Grouping::Inverted {
+                    (1..=way.len()).for_each(|to| rows.entry(way[..to].to_vec()).or_default().merge(&stats));
+                    continue;
+                }
+                rows.entry(way.clone()).or_default().merge(&stats);
+                context.extend((1..way.len()).map(|to| way[..to].to_vec()));
+                if counted.is_empty() {
+                    (1..=lead).for_each(|to| rows.entry(way[..to].to_vec()).or_default().merge(&stats));
                 }
             }
         }
@@ -755,6 +754,28 @@ fn found(made: &mut Made, grouping: Grouping) -> Found {
     (counted, context)
 }
 
+/// The rows of calls of a grouping, by what is on the way to them.
+fn keys(made: &mut Made, grouping: Grouping) -> Vec<(Vec<String>, NodeKey)> {
+    let (windows, _) = made.model.lensed_view_and_cells(grouping).unwrap();
+    let rows = &windows.rows;
+    let mut keys = Vec::new();
+    for row in (1..).map_while(|id| rows.get(id)) {
+        let mut way = vec![format!("{:?}", row.what)];
+        let (mut above, mut gpu) = (row.parent, row.what.is_gpu());
+        while above != TOP {
+            let row = rows.get(above).unwrap();
+            way.insert(0, format!("{:?}", row.what));
+            gpu |= row.what.is_gpu();
+            above = row.parent;
+        }
+        // Ranges lie in each other there; the twin knows the innermost alone.
+        if row.any() && !gpu && grouping != Grouping::Range {
+            keys.push((way, row.key));
+        }
+    }
+    keys
+}
+
 const GROUPINGS: [Grouping; 7] = [
     Grouping::Thread,
     Grouping::Stream,
@@ -808,6 +829,32 @@ fn events(made: &mut Made, first: u64, rows: usize) -> (u64, Vec<(u64, String)>)
     (rows.total, rows.rows.into_iter().map(|row| (row.start_ns, row.name)).collect())
 }
 
+#[test]
+fn the_last_lenses_need_not_be_looked_through_anew() {
+    let mut made = Made::new(&World {
+        program: Program { ended: vec![Vec::new()], open: vec![Vec::new()], lossy: false },
+        pieces: Vec::new(),
+        ranges: Vec::new(),
+    });
+    made.all();
+    let lens = |name: &str| {
+        let condition = Condition::Text(TextField::Api, Pattern::Glob(name.to_owned()));
+        Lens { condition: Some(Arc::new(condition)), range: None }
+    };
+    made.sift(&lens("a"));
+    made.sift(&lens("b"));
+    // What was looked at is there at once: nothing is left to be done.
+    for name in ["a", "b", "a"] {
+        made.model.set_lens(&lens(name));
+        assert!(made.model.is_sifted(), "{name}");
+    }
+    made.model.set_lens(&Lens::default());
+    made.model.set_lens(&lens("a"));
+    assert!(made.model.is_sifted());
+    made.model.set_lens(&lens("c"));
+    assert!(!made.model.is_sifted());
+}
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(200))]
 
@@ -839,6 +886,40 @@ proptest! {
                 prop_assert!(missing.is_empty(), "{:?} {:?}", grouping, missing);
             }
         }
+        for grouping in GROUPINGS {
+            let mut behind: BTreeMap<Vec<String>, Vec<u64>> = BTreeMap::new();
+            for &event in &selected {
+                let Event::Call(track, at) = event else { continue };
+                let (way, lead) = twin.way(grouping, track, at);
+                let inside = twin.chain(track, at).into_iter().skip(1);
+                let counted = inside.map(|at| Event::Call(track, at)).any(|event| twin.selects(&lens, event));
+                // Behind a row are the calls that it counts.
+                let groups = if counted { 0 } else { lead };
+                let rows = match grouping {
+                    Grouping::Inverted => 1..=way.len(),
+                    _ => 1..=groups,
+                };
+                let own = (grouping != Grouping::Inverted).then_some(way.len());
+                for to in rows.chain(own) {
+                    behind.entry(way[..to].to_vec()).or_default().push(twin.span(event).0 - twin.start);
+                }
+            }
+            behind.values_mut().for_each(|starts| starts.sort_unstable());
+            for (way, key) in keys(&mut made, grouping) {
+                let request = EventsRequest {
+                    node: Some((grouping, key)),
+                    at: EventsAt::Row(0),
+                    rows: 10_000,
+                    kinds: EventKinds::only(EventGroup::Calls),
+                    details: None,
+                };
+                let (rows, complete) = made.model.events(request, Instant::now() + Duration::from_secs(5));
+                prop_assert!(complete);
+                let expected = behind.get(&way).cloned().unwrap_or_default();
+                let found: Vec<u64> = rows.rows.iter().map(|row| row.start_ns).collect();
+                prop_assert_eq!((rows.total, &found), (expected.len() as u64, &expected), "{:?} {:?}", grouping, way);
+            }
+        }
         let is_open = |event: &&Event| matches!(event, Event::Call(track, at) if twin.calls[*track][*at].row.is_none());
         let shown = selected.iter().filter(|event| !is_open(event)).count() as u64;
         let all = twin.events().iter().filter(|event| !is_open(event)).count() as u64;
@@ -859,6 +940,34 @@ proptest! {
         let kernels: u64 = made.model.seen_gpu().kernels(&made.model.trace).iter().map(|(_, stats)| stats.sums.count).sum();
         let twins = selected.iter().filter(|event| matches!(event, Event::Piece(piece) if world.pieces[*piece].kind < 2));
         prop_assert_eq!(kernels, twins.count() as u64);
+    }
+
+    #[test]
+    fn to_go_back_to_a_lens_is_as_to_look_through_it_anew(world in world(), lenses in prop::collection::vec(lens(), 1..4), turns in prop::collection::vec((0usize..4, 0usize..9, 0usize..4), 0..9)) {
+        let mut made = Made::new(&world);
+        let mut pieces = 0;
+        for ((track, count, work), lens) in turns.into_iter().zip(lenses.iter().cycle()) {
+            let track = track % made.done.len();
+            made.read(track, count);
+            let to = world.pieces.len().min(pieces + work);
+            made.work(pieces, to);
+            pieces = to;
+            made.model.update();
+            made.sift(lens);
+            made.model.lensed_view(Grouping::Stream);
+        }
+        for track in 0..made.done.len() {
+            made.read(track, usize::MAX);
+        }
+        made.work(pieces, world.pieces.len());
+        made.model.update();
+        for lens in lenses.iter().chain(&lenses).filter(|lens| !lens.is_clear()) {
+            made.sift(lens);
+            let mut fresh = Made::new(&world);
+            fresh.all();
+            fresh.sift(lens);
+            prop_assert_eq!(shown(&mut made), shown(&mut fresh));
+        }
     }
 
     #[test]

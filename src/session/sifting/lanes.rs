@@ -1,0 +1,144 @@
+//! Which records of the GPU a lens selects, lane by lane, and the calls that submitted what calls are to be around of.
+
+use std::time::Instant;
+
+use super::Sifting;
+use crate::graph::WorkStream;
+use crate::lens::{Marks, Surroundings};
+use crate::trace::activity::LaneId;
+use crate::trace::{StreamId, Trace};
+
+/// Records of a lane looked at before the clock is.
+const STEP: usize = 1024;
+
+/// How far lanes have been looked at.
+#[derive(Debug, Default)]
+pub(super) struct Lanes {
+    next: Vec<usize>,
+    /// Rows about which not all is known, and how they were decided.
+    waiting: Vec<(LaneId, usize, bool)>,
+    /// Of these the ones that are being looked at again.
+    again: Vec<(LaneId, usize, bool)>,
+    /// How much was known when these were looked at last.
+    known: u64,
+}
+
+impl Sifting {
+    /// Finds the calls that have submitted work that fits what calls are to be around of.
+    pub(super) fn mark_stages(&mut self, around: &Surroundings<'_>, until: Instant) -> bool {
+        for at in 0..self.stages.len() {
+            let Some(mut lanes) = self.stages.get_mut(at).map(std::mem::take) else { continue };
+            let (plan, streams) = (&mut self.plan, &self.streams);
+            let mut hits = Vec::new();
+            let mut taken_back = false;
+            let done = lanes.look(around.trace, until, |id, row, before| {
+                let Some(activity) = around.trace.activities.lane(id).and_then(|lane| lane.get(row)) else {
+                    return (false, false);
+                };
+                let (call, open) = plan.stage(around, at, id, &activity, stream_of(streams, id));
+                hits.extend(call);
+                taken_back |= before == Some(true) && call.is_none();
+                (call.is_some(), open)
+            });
+            self.stale |= taken_back;
+            for (track, row) in hits {
+                self.plan.note_submitted(at, track, row);
+                // Calls that have been looked at already may be around it.
+                self.stale |= self.selected.calls.get(track.index()).is_some_and(|marks| row < marks.len());
+            }
+            if let Some(place) = self.stages.get_mut(at) {
+                *place = lanes;
+            }
+            if !done {
+                return false;
+            }
+        }
+        true
+    }
+
+    pub(super) fn look_at_lanes(&mut self, around: &Surroundings<'_>, until: Instant) -> bool {
+        let trace = around.trace;
+        self.selected.records.resize_with(trace.activities.lanes().len(), Marks::default);
+        let mut lanes = std::mem::take(&mut self.lanes);
+        let done = lanes.look(trace, until, |id, row, before| {
+            let Some((lane, activity)) =
+                trace.activities.lane(id).and_then(|lane| lane.get(row).map(|activity| (lane, activity)))
+            else {
+                return (false, false);
+            };
+            let decision = self.plan.record(around, id, &activity, stream_of(&self.streams, id));
+            if decision.selected && before != Some(true) {
+                self.gpu.take(id, lane.process, &activity);
+                self.cut += u64::from(decision.cut);
+            }
+            // What was counted cannot be taken back.
+            self.stale |= before == Some(true) && !decision.selected;
+            if let Some(marks) = self.selected.records.get_mut(id.0 as usize) {
+                match before {
+                    None => marks.push(decision.selected),
+                    Some(before) if before != decision.selected => {
+                        marks.put(row, decision.selected);
+                        self.decided += 1;
+                    }
+                    Some(_) => {}
+                }
+            }
+            (decision.selected, decision.open)
+        });
+        self.lanes = lanes;
+        done
+    }
+}
+
+fn stream_of(streams: &[WorkStream], id: LaneId) -> Option<StreamId> {
+    match streams.get(id.0 as usize) {
+        Some(WorkStream::Known(stream)) => Some(*stream),
+        _ => None,
+    }
+}
+
+impl Lanes {
+    /// Gives `decide` the rows that have come, and those that wait when more calls are known: lane, row, how it was
+    /// decided before. It says how it is decided, and whether that is open.
+    fn look(
+        &mut self,
+        trace: &Trace,
+        until: Instant,
+        mut decide: impl FnMut(LaneId, usize, Option<bool>) -> (bool, bool),
+    ) -> bool {
+        let processes = (0..trace.processes.len()).filter_map(|id| u16::try_from(id).ok());
+        let submits = processes.filter_map(|id| trace.activities.of(crate::trace::ProcessId(id)));
+        let known = submits.map(|of| of.submits.len()).sum::<usize>() + trace.names.len();
+        let known = known as u64 + trace.calls();
+        if known != self.known && self.again.is_empty() {
+            self.known = known;
+            self.again = std::mem::take(&mut self.waiting);
+        }
+        while let Some((id, row, before)) = self.again.pop() {
+            let (selected, open) = decide(id, row, Some(before));
+            if open {
+                self.waiting.push((id, row, selected));
+            }
+            if self.again.len().is_multiple_of(STEP) && Instant::now() >= until {
+                return false;
+            }
+        }
+        let lanes = trace.activities.lanes();
+        self.next.resize(lanes.len(), 0);
+        for ((id, lane), next) in (0..).map(LaneId).zip(lanes).zip(&mut self.next) {
+            while *next < lane.len() {
+                if Instant::now() >= until {
+                    return false;
+                }
+                for row in *next..lane.len().min(*next + STEP) {
+                    let (selected, open) = decide(id, row, None);
+                    if open {
+                        self.waiting.push((id, row, selected));
+                    }
+                }
+                *next = lane.len().min(*next + STEP);
+            }
+        }
+        known == self.known
+    }
+}
