@@ -129,6 +129,12 @@ fn presets_select_what_their_names_say() {
         there.iter().for_each(|name| assert!(apis.contains_key(*name), "{name} in {apis:?}"));
         not.iter().for_each(|name| assert!(!apis.contains_key(*name), "{name} in {apis:?}"));
     };
+    // All of its functions have one of these pieces in their name, and none of those.
+    let only = |report: &Value, pieces: &[&str], not: &[&str]| {
+        let has = |name: &str, pieces: &[&str]| pieces.iter().any(|piece| name.contains(piece));
+        let apis = apis(report);
+        assert!(!apis.is_empty() && apis.keys().all(|name| has(name, pieces) && !has(name, not)), "{apis:?}");
+    };
     let managed = under(&pre, "unified-memory");
     has(&managed, &["cudaMallocManaged", "cudaMemPrefetchAsync"], &["cudaLaunchKernel", "cudaDeviceSynchronize"]);
     assert!(migrated(&managed) > 0);
@@ -137,18 +143,24 @@ fn presets_select_what_their_names_say() {
     has(&migrations, &[], &["cudaMallocManaged"]);
     assert_eq!(migrated(&migrations), number(&migrations["lens"]["shown"]));
     assert_eq!(migrations["migrations"], report(&ping, &[])["migrations"]);
+    let managed = under(&ping, "unified-memory");
+    has(&managed, &["cudaMallocManaged"], &["cudaLaunchKernel"]);
+    assert_eq!(managed["migrations"], migrations["migrations"]);
     let slow = under(&ping, "slow-calls");
     assert!(slow["apis"].as_array().unwrap().iter().all(|row| number(&row["min_ns"]) >= 1_000_000));
     assert!(number(&slow["lens"]["shown"]) > 0 && migrated(&slow) == 0);
     let sync = under(&train, "sync-storms");
     has(&sync, &["cudaStreamSynchronize", "cudaStreamWaitEvent"], &["cudaLaunchKernel", "cudaMalloc"]);
+    only(&sync, &["Synchronize", "WaitEvent", "Query", "WaitValue"], &[]);
     let memory = under(&train, "allocations");
+    only(&memory, &["Malloc", "Free", "Host", "Mem", "Array"], &["Memcpy", "Memset", "GetInfo"]);
     has(
         &memory,
         &["cudaMalloc", "cudaMallocAsync", "cudaFree", "cuMemAlloc_v2"],
         &["cudaMemGetInfo", "cudaMemcpyAsync"],
     );
     let launches = under(&train, "launches");
+    only(&launches, &["Launch"], &[]);
     has(&launches, &["cudaLaunchKernel", "cuLaunchKernel"], &["cudaMemcpyAsync", "cudaStreamSynchronize"]);
     assert_eq!(launches["kernels"], report(&train, &[])["kernels"]);
     assert_eq!(launches["copies"], serde_json::json!([]));
@@ -255,7 +267,7 @@ fn parts_add_up_to_the_whole() {
         (number(&seen["lens"]["shown"]), number(&seen["lens"]["hidden"]), seen)
     };
     let (all, none, _) = lens(&["--range", ".."]);
-    assert_eq!(none, 0);
+    assert_eq!((all, none), (number(&whole["trace"]["events"]), 0));
     for filter in [
         "api:cuda*",
         "dur>=10us",
@@ -266,6 +278,9 @@ fn parts_add_up_to_the_whole() {
         "range:step",
         "thread:memory_monitor",
         "under(api:cudaLaunchKernel)",
+        "kernel:*forward*",
+        "allocation:cudaMalloc",
+        "address:0x0..0x7fffffffffff",
         "callers-of(layer:gpu)",
         "cause:*",
         "rank:0",
@@ -289,6 +304,36 @@ fn parts_add_up_to_the_whole() {
         cut += number(&seen["lens"]["cut"]);
     }
     assert!((all..=all + cut).contains(&shown), "{all} {shown} {cut}");
+}
+
+#[test]
+fn a_step_is_a_range_of_time() {
+    let path = run("training");
+    let whole = report(&path, &[]);
+    let steps = whole["ranges"].as_array().unwrap().iter().find(|row| row["name"] == "step").unwrap();
+    let turns = number(&steps["count"]);
+    let second = report(&path, &["--range", "step:step#2"]);
+    let lens = &second["lens"];
+    assert_eq!((&lens["steps"]["range"], number(&lens["steps"]["turns"])), (&Value::from("step"), turns), "{lens}");
+    let span = |key: &str| number(&lens[key]);
+    assert!(span("from_ns") < span("to_ns") && span("shown") > 0 && span("hidden") > 0, "{lens}");
+    let same = ["--range", &format!("{}ns..{}ns", span("from_ns"), span("to_ns"))];
+    let same = report(&path, &same);
+    assert_eq!((&same["apis"], &same["kernels"]), (&second["apis"], &second["kernels"]));
+    let output = umtui(["report", path.to_str().unwrap(), "--range", "step:1"]);
+    assert!(text(&output.stdout).contains("\nstep "), "{}", text(&output.stdout));
+    for (range, said) in [
+        ("step:step#9999", format!("no such step: there are {turns} of the range step")),
+        ("step:nowhere#1", "no range is named nowhere".to_owned()),
+        ("step:0", "write 3, 3..5 or 3..".to_owned()),
+    ] {
+        for command in ["report", "export"] {
+            let output = umtui([command, path.to_str().unwrap(), "--range", range]);
+            let message = text(&output.stderr);
+            assert!(!output.status.success() && output.stdout.is_empty(), "{range}");
+            assert!(message.contains(&said) && message.lines().count() == 1, "{message}");
+        }
+    }
 }
 
 #[test]
