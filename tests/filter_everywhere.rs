@@ -327,8 +327,9 @@ fn a_step_is_a_range_of_time() {
         ("step:nowhere#1", "no range is named nowhere".to_owned()),
         ("step:0", "write 3, 3..5 or 3..".to_owned()),
     ] {
-        for command in ["report", "export"] {
-            let output = umtui([command, path.to_str().unwrap(), "--range", range]);
+        for command in [&["report"][..], &["export", "--format", "text"]] {
+            let options = [path.to_str().unwrap(), "--range", range];
+            let output = umtui(command.iter().copied().chain(options));
             let message = text(&output.stderr);
             assert!(!output.status.success() && output.stdout.is_empty(), "{range}");
             assert!(message.contains(&said) && message.lines().count() == 1, "{message}");
