@@ -61,7 +61,7 @@ pub const FIELDS: [FieldRow; 19] = [
         TextField::Allocation,
         "allocation",
         &["alloc"],
-        "an allocation that the event is about: an address in it, or its kind, its function or the code that called",
+        "an allocation that it is about: an address in it, its kind, function or call site",
     ),
     text(
         TextField::Kind,
