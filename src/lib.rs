@@ -11,6 +11,7 @@ pub mod forward;
 pub mod graph;
 pub mod launch;
 pub mod lens;
+pub mod memory;
 pub mod parse;
 pub mod report;
 pub mod session;

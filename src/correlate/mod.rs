@@ -10,7 +10,7 @@ pub mod order;
 mod reason;
 pub mod suspect;
 
-pub use allocation::{Allocation, AllocationKind, Allocations};
+pub use allocation::{Allocation, AllocationKind, Allocations, End, Refused};
 pub use failure::{Failed, Failure, Failures};
 pub use graph::{Graph, graphs};
 pub use migrated::{Migrated, migrated};

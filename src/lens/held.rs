@@ -74,7 +74,7 @@ impl Fitting {
         // What is released later was there all the time that was asked for.
         let clip = |ns: u64| if ns >= until_ns { u64::MAX } else { ns };
         let clipped =
-            |one: &Allocation| Allocation { until_ns: clip(one.until_ns), returned_ns: clip(one.returned_ns), ..*one };
+            |one: &Allocation| Allocation { until_ns: clip(one.until_ns), made_ns: clip(one.made_ns), ..*one };
         seen.map(|(one, fits)| (clipped(one), fits)).collect()
     }
 }

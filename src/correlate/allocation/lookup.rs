@@ -1,0 +1,113 @@
+//! Which allocation held an address at a moment.
+
+use super::Allocation;
+use crate::trace::TrackId;
+
+/// Bases that are looked at for one address. A program does not come near; a damaged trace must not make it slow.
+const MOST_BASES: usize = 1024;
+
+/// Allocations that begin at one address: part of the list.
+#[derive(Clone, Copy, Debug)]
+struct Base {
+    address: u64,
+    first: usize,
+}
+
+/// An index of a list of allocations by address.
+#[derive(Debug, Default)]
+pub struct Lookup {
+    /// Allocations in the list.
+    count: usize,
+    bases: Vec<Base>,
+    /// Largest end of the allocations of each base, and above them of each two: a tree, the root at 1.
+    ends: Vec<u64>,
+}
+
+impl Lookup {
+    /// Of allocations by address, and in order of time where it is the same.
+    pub fn of(list: &[Allocation]) -> Self {
+        let mut bases: Vec<Base> = Vec::new();
+        let mut ends: Vec<u64> = Vec::new();
+        for (first, one) in list.iter().enumerate() {
+            if bases.last().is_none_or(|base| base.address != one.address) {
+                bases.push(Base { address: one.address, first });
+                ends.push(0);
+            }
+            if let Some(end) = ends.last_mut() {
+                *end = one.end().max(*end);
+            }
+        }
+        // One more than there are, so that there is a leaf behind the last.
+        let leaves = (bases.len() + 1).next_power_of_two();
+        let mut tree = vec![0; leaves];
+        tree.extend(ends);
+        tree.resize(2 * leaves, 0);
+        for node in (1..leaves).rev() {
+            let of = |at: usize| tree.get(at).copied().unwrap_or(0);
+            let largest = of(2 * node).max(of(2 * node + 1));
+            if let Some(place) = tree.get_mut(node) {
+                *place = largest;
+            }
+        }
+        Self { count: list.len(), bases, ends: tree }
+    }
+
+    /// The first one at the address of the one at `index`; `None`: it is not in the index.
+    pub fn first_at(&self, index: usize) -> Option<usize> {
+        let after = self.bases.partition_point(|base| base.first <= index);
+        self.bases.get(after.checked_sub(1)?).filter(|_| index < self.count).map(|base| base.first)
+    }
+
+    /// The one of the list at an address that a call made, by when that began, ns, and its thread and row.
+    pub fn made(&self, list: &[Allocation], address: u64, from_ns: u64, by: (TrackId, usize)) -> Option<usize> {
+        let list = list.get(..self.count)?;
+        let first = list.partition_point(|one| (one.address, one.from_ns) < (address, from_ns));
+        let same = list.iter().enumerate().skip(first);
+        let mut same = same.take_while(|(_, one)| (one.address, one.from_ns) == (address, from_ns));
+        same.find(|(_, one)| (one.track, one.row as usize) == by).map(|(index, _)| index)
+    }
+
+    /// Which one of the list held an address at a moment, ns.
+    pub fn find(&self, list: &[Allocation], address: u64, at_ns: u64) -> Option<usize> {
+        let mut before = self.bases.partition_point(|base| base.address <= address);
+        // The newest that has been handed out, while another one is being released or asked for.
+        let newest = |one: &Allocation| (one.made_ns <= at_ns, one.from_ns);
+        let mut best: Option<((bool, u64), usize)> = None;
+        for _ in 0..MOST_BASES {
+            let Some(base) = self.last_reaching(before, address) else { break };
+            let first = self.bases.get(base)?.first;
+            let end = self.bases.get(base + 1).map_or(self.count, |next| next.first);
+            let lives = list.get(first..end)?;
+            let begun = lives.partition_point(|one| one.from_ns <= at_ns);
+            let fits = |at: &usize| lives.get(*at).is_some_and(|one| one.end() > address && one.until_ns >= at_ns);
+            let near = (begun.saturating_sub(2)..begun).filter(fits);
+            if let Some(at) = near.max_by_key(|&at| lives.get(at).map(newest))
+                && let Some(one) = lives.get(at)
+                && best.is_none_or(|(since, _)| since < newest(one))
+            {
+                best = Some((newest(one), first + at));
+            }
+            before = base;
+        }
+        best.map(|(_, index)| index)
+    }
+
+    /// The last of the first `before` bases that has an allocation which ends behind `address`.
+    fn last_reaching(&self, before: usize, address: u64) -> Option<usize> {
+        let leaves = self.ends.len() / 2;
+        let reaches = |node: usize| self.ends.get(node).is_some_and(|&end| end > address);
+        // Up from the leaf behind the last one, until a left neighbour reaches far enough; then down its right side.
+        let mut node = leaves + before;
+        while node > 1 {
+            if node % 2 == 1 && reaches(node - 1) {
+                node -= 1;
+                while node < leaves {
+                    node = if reaches(2 * node + 1) { 2 * node + 1 } else { 2 * node };
+                }
+                return Some(node - leaves);
+            }
+            node /= 2;
+        }
+        None
+    }
+}

@@ -1,0 +1,265 @@
+//! Allocations: every piece of memory that calls have made, from when until when, and what was asked for in vain.
+//!
+//! An address or a handle comes again after it was released, and then it is another allocation. Between the release's call
+//! and its return work that is under way may still use the memory: it counts as the old one's.
+
+mod ledger;
+mod lookup;
+mod uses;
+
+use std::sync::Arc;
+
+use crate::trace::{Bytes, CallFlags, ProcessId, SiteId, StreamId, Trace, TrackId};
+
+use super::calls::{Found, Records, choose, each};
+use ledger::Ledger;
+use lookup::Lookup;
+use uses::Use;
+
+/// What kind of memory it is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[repr(u8)]
+pub enum AllocationKind {
+    /// A device's.
+    Device,
+    /// Managed.
+    Managed,
+    /// Of the host, pinned.
+    Pinned,
+    /// Of the host, registered later.
+    Registered,
+    /// Of a pool, in order of a stream.
+    Pool,
+    /// Of a graph: made by each of its launches.
+    Graph,
+    /// Physical memory of `cuMemCreate`, which has a handle and no address.
+    Physical,
+    /// Physical memory mapped to reserved addresses.
+    Mapped,
+    /// Another process's, opened here, or another pool's.
+    Shared,
+    /// An array for textures and surfaces, which has a handle and no address.
+    Array,
+    /// A `__managed__` variable. Its address is recorded only where a call has asked for it.
+    Static,
+}
+
+impl AllocationKind {
+    /// All of them.
+    pub const ALL: [Self; 11] = [
+        Self::Device,
+        Self::Managed,
+        Self::Pinned,
+        Self::Registered,
+        Self::Pool,
+        Self::Graph,
+        Self::Physical,
+        Self::Mapped,
+        Self::Shared,
+        Self::Array,
+        Self::Static,
+    ];
+
+    /// In the field's word.
+    #[must_use]
+    pub const fn word(self) -> &'static str {
+        match self {
+            Self::Device => "device",
+            Self::Managed => "managed",
+            Self::Pinned => "pinned",
+            Self::Registered => "registered",
+            Self::Pool => "pool",
+            Self::Graph => "graph",
+            Self::Physical => "physical",
+            Self::Mapped => "mapped",
+            Self::Shared => "shared",
+            Self::Array => "array",
+            Self::Static => "static",
+        }
+    }
+
+    /// Whether it adds to the memory in use. What is registered, mapped or opened was there before, and a graph's memory
+    /// is there only while the graph runs.
+    #[must_use]
+    pub const fn adds_memory(self) -> bool {
+        !matches!(self, Self::Registered | Self::Mapped | Self::Shared | Self::Graph)
+    }
+}
+
+/// How an allocation ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum End {
+    /// It has not.
+    Lives,
+    /// A call released it: thread and row.
+    Released(TrackId, u32),
+    /// Nobody saw how: something else lay there later, or its device was reset.
+    Unseen,
+}
+
+/// An allocation.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Allocation {
+    /// First address; of kinds without one the handle, or zero.
+    pub address: u64,
+    /// Bytes; zero where they are not recorded ([`Allocation::size`]).
+    pub bytes: u64,
+    /// When the call that made it began, ns on the trace's axis.
+    pub from_ns: u64,
+    /// When that call returned: from then on the memory is in use.
+    pub made_ns: u64,
+    /// When the call that released it began: until then it is in use. `u64::MAX`: it was not released.
+    pub freed_ns: u64,
+    /// When the call that released it returned, ns; `u64::MAX`: it was not released.
+    pub until_ns: u64,
+    /// The pool it is from, or of a mapping the handle of its memory; zero: none.
+    pub owner: u64,
+    /// Thread of the call that made it.
+    pub track: TrackId,
+    /// Row of that call.
+    pub row: u32,
+    /// Code that called.
+    pub site: SiteId,
+    /// Stream in whose order it was made, or [`StreamId::NONE`].
+    pub stream: StreamId,
+    /// How it ended.
+    pub end: End,
+    /// Device that it was asked for or that was current, or [`crate::trace::NO_DEVICE`].
+    pub device: u8,
+    /// Kind.
+    pub kind: AllocationKind,
+}
+
+impl Allocation {
+    /// First address after it; saturates. One whose size is not recorded is taken for a byte.
+    #[must_use]
+    pub const fn end(&self) -> u64 {
+        self.address.saturating_add(if self.bytes == 0 { 1 } else { self.bytes })
+    }
+
+    /// Whether it can be found by address. The others have a handle, or nothing.
+    #[must_use]
+    pub const fn has_address(&self) -> bool {
+        self.address != 0 && !matches!(self.kind, AllocationKind::Physical | AllocationKind::Array)
+    }
+
+    /// Whether a call released it, or it must have gone otherwise.
+    #[must_use]
+    pub const fn has_ended(&self) -> bool {
+        !matches!(self.end, End::Lives)
+    }
+
+    /// Bytes; `None`: not recorded.
+    #[must_use]
+    pub const fn size(&self) -> Option<u64> {
+        if self.bytes == 0 { None } else { Some(self.bytes) }
+    }
+}
+
+/// Memory that was asked for and not given.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Refused {
+    /// When the call returned, ns on the trace's axis.
+    pub at_ns: u64,
+    /// Bytes; `None`: not recorded.
+    pub bytes: Option<u64>,
+    /// What the call returned.
+    pub status: u32,
+    /// Thread of the call.
+    pub track: TrackId,
+    /// Row of the call.
+    pub row: u32,
+    /// Code that called.
+    pub site: SiteId,
+    /// Device that was current, or [`crate::trace::NO_DEVICE`].
+    pub device: u8,
+    /// Kind.
+    pub kind: AllocationKind,
+}
+
+/// All allocations of a process, to be looked up by address and time.
+#[derive(Debug, Default)]
+pub struct Allocations {
+    /// Those with an address by address and in order of time where it is the same, then the others in order of time.
+    list: Vec<Allocation>,
+    lookup: Lookup,
+    refused: Vec<Refused>,
+    unread: u64,
+}
+
+impl Allocations {
+    /// Those of a process. `files` are those of the trace.
+    #[must_use]
+    pub fn of(trace: &Trace, process: ProcessId, files: &[Arc<dyn Bytes>]) -> Self {
+        let chosen = choose(trace, Use::of);
+        let mut records = Records::of(trace, process, files);
+        let (mut events, mut refused, mut unread) = (Vec::new(), Vec::new(), 0);
+        each(trace, process, &chosen, |found: Found<'_, Use>| {
+            // Calls inside others say the same again.
+            if found.call.depth != 0 {
+                return;
+            }
+            let has_arguments = !found.call.flags.has(CallFlags::NO_ARGUMENTS) && !found.call.flags.entry_only();
+            let Some(record) = records.read(&found).filter(|_| has_arguments) else {
+                unread += 1;
+                return;
+            };
+            if found.call.flags.failed() {
+                refused.extend(found.what.refused(&found, &record));
+            } else {
+                found.what.events(&found, &record, &mut events);
+            }
+        });
+        refused.sort_by_key(|one| one.at_ns);
+        Self { refused, unread, ..Self::of_list(Ledger::of(events)) }
+    }
+
+    fn of_list(mut list: Vec<Allocation>) -> Self {
+        list.sort_by_key(|one| (!one.has_address(), if one.has_address() { one.address } else { 0 }, one.from_ns));
+        let with_address = list.partition_point(Allocation::has_address);
+        let lookup = Lookup::of(list.get(..with_address).unwrap_or_default());
+        Self { list, lookup, ..Self::default() }
+    }
+
+    /// All of them: those with an address by address and in order of time, then the others in order of time.
+    #[must_use]
+    pub fn all(&self) -> &[Allocation] {
+        &self.list
+    }
+
+    /// What was asked for in vain, in order of time.
+    #[must_use]
+    pub fn refused(&self) -> &[Refused] {
+        &self.refused
+    }
+
+    /// Calls to functions that make and release memory of which the arguments are not known.
+    #[must_use]
+    pub const fn unread(&self) -> u64 {
+        self.unread
+    }
+
+    /// Which one held an address at a moment, ns: index into [`Allocations::all`]. It takes a few steps for each address
+    /// below at which an allocation ever began that reached that far, which are few.
+    #[must_use]
+    pub fn find(&self, address: u64, at_ns: u64) -> Option<usize> {
+        self.lookup.find(&self.list, address, at_ns)
+    }
+
+    /// The one at an address that a call made, by when that began, ns, and its thread and row: index into
+    /// [`Allocations::all`].
+    #[must_use]
+    pub fn made(&self, address: u64, from_ns: u64, by: (TrackId, usize)) -> Option<usize> {
+        self.lookup.made(&self.list, address, from_ns, by)
+    }
+
+    /// How many allocations lay at the same address before, the last of them just before this one in
+    /// [`Allocations::all`]. Zero for kinds without an address.
+    #[must_use]
+    pub fn generation(&self, index: usize) -> usize {
+        self.lookup.first_at(index).map_or(0, |first| index - first)
+    }
+}
+
+#[cfg(test)]
+mod tests;

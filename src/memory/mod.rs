@@ -1,0 +1,11 @@
+//! Memory: what was allocated, how much of it was in use when, and who held it.
+//!
+//! Everything here is of the whole trace: leave out a release, and live bytes would be wrong. Who asks chooses which
+//! allocations are counted.
+
+mod account;
+mod changes;
+mod live;
+
+pub use account::{Account, Block, Group, Holder, Totals};
+pub use live::Live;
