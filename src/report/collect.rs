@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::Serialize;
 
+use super::allocations::{self, Allocations};
 use super::first_failures::{self, FirstFailure};
 use super::gpu::{GpuBlock, Work, work};
 use super::graphs::{self, Graph};
@@ -36,6 +37,8 @@ pub struct Report {
     pub ranges: Option<Vec<RangeRow>>,
     /// Graphs that were made ready or launched.
     pub graphs: Vec<Graph>,
+    /// What was allocated; `None`: the arguments of calls are not recorded.
+    pub allocations: Option<Allocations>,
     /// Allocations whose pages moved; `None`: not recorded.
     pub migrated: Option<Vec<Migrated>>,
     /// Functions of which calls failed, the most failures first.
@@ -231,6 +234,7 @@ impl Report {
             .collect();
         let failures = loaded.failures();
         let first_failures = first_failures::of(loaded);
+        let allocations = allocations::of(loaded);
         let migrated = migrated::of(loaded);
         let unfinished = loaded.unfinished();
         let unreadable = loaded.unreadable();
@@ -261,6 +265,7 @@ impl Report {
             ranges: ranges::of(trace, selected),
             lens: LensBlock::of(loaded),
             graphs: graphs::of(loaded),
+            allocations,
             migrated,
             apis,
             failures,

@@ -3,6 +3,7 @@
 use serde::Serialize;
 use std::fmt::Write as _;
 
+use super::allocations::Allocations;
 use super::collect::{Api, LensBlock, Process, Report, Stream, Thread};
 use super::first_failures::FirstFailure;
 use super::gpu_json::{self, GpuKeys};
@@ -19,9 +20,6 @@ const SCHEMA: u32 = 1;
 /// Most places of damage that are named.
 const DAMAGE: usize = 100;
 
-/// What was not recorded: null.
-type NotRecorded = Option<()>;
-
 #[derive(Serialize)]
 struct Root<'a> {
     schema: u32,
@@ -37,7 +35,7 @@ struct Root<'a> {
     graphs: &'a [Graph],
     migrated: Option<&'a [Migrated]>,
     first_failures: &'a [FirstFailure],
-    allocations: NotRecorded,
+    allocations: Option<&'a Allocations>,
     findings: [(); 0],
     not_checked: [(); 0],
 }
@@ -166,7 +164,7 @@ pub fn json(report: &Report) -> String {
         graphs: &report.graphs,
         migrated: report.migrated.as_deref(),
         first_failures: &report.first_failures,
-        allocations: None,
+        allocations: report.allocations.as_ref(),
         findings: [],
         not_checked: [],
     };

@@ -2,6 +2,7 @@
 //!
 //! [`Report::of`] collects them once; [`text`] and [`json`] only write them down, so both always agree.
 
+mod allocations;
 mod collect;
 mod first_failures;
 mod gpu;
@@ -17,6 +18,7 @@ mod text;
 #[cfg(test)]
 mod tests;
 
+pub use allocations::{Allocations, AtPeak, ByDevice, ByKind, BySite, Live, Refused, Sums};
 pub use collect::{Api, Failure, LensBlock, Process, Report, Stream, Thread, TraceBlock};
 pub use first_failures::{FirstFailure, Suspect};
 pub use gpu::{Copied, Device, Faults, GpuBlock, Kernel, Migrations, Missing, Overhead, UnifiedDevice};

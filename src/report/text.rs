@@ -24,6 +24,7 @@ pub fn text(report: &Report) -> String {
     functions(report, &mut out);
     super::gpu_text::write(&report.gpu, &mut out);
     super::ranges::write(report.ranges.as_deref(), &mut out);
+    super::allocations::write(report.allocations.as_ref(), &mut out);
     super::migrated::write(report.migrated.as_deref(), &mut out);
     super::graphs::write(&report.graphs, &mut out);
     threads(report, &mut out);
