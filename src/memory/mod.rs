@@ -6,6 +6,10 @@
 mod account;
 mod changes;
 mod live;
+pub mod residency;
+mod runs;
 
 pub use account::{Account, Block, Group, Holder, Totals};
 pub use live::Live;
+pub use residency::Residency;
+pub use runs::Runs;
