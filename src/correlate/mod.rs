@@ -5,7 +5,6 @@ pub mod allocation;
 pub mod calls;
 pub mod failure;
 pub mod graph;
-pub mod migrated;
 pub mod order;
 mod reason;
 pub mod suspect;
@@ -13,7 +12,6 @@ pub mod suspect;
 pub use allocation::{Allocation, AllocationKind, Allocations, End, Refused};
 pub use failure::{Failed, Failure, Failures};
 pub use graph::{Graph, graphs};
-pub use migrated::{Migrated, migrated};
 pub use order::{Order, order};
 
 use crate::trace::{Call, ProcessId, Trace, TrackId};

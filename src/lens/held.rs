@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Instant;
 
-use crate::correlate::{Allocation, Allocations};
+use crate::correlate::{Allocation, Allocations, End};
 use crate::trace::{Bytes, ProcessId, Trace, TrackId};
 
 /// While a trace grows, its allocations are found anew so many times less often than that takes.
@@ -58,7 +58,8 @@ impl Fitting {
     /// What answers up to a moment follow from: the allocations that fit and those that they share addresses with, as
     /// they were known then.
     fn grounds(&self, until_ns: u64) -> Vec<(Allocation, bool)> {
-        let all = || self.all.all().iter().zip(self.fits.iter().copied());
+        // Those without an address hold none.
+        let all = || self.all.all().iter().zip(self.fits.iter().copied()).filter(|(one, _)| one.has_address());
         let mut wanted: Vec<(u64, u64)> = Vec::new();
         for (one, _) in all().filter(|(_, fits)| *fits) {
             match wanted.last_mut() {
@@ -73,8 +74,13 @@ impl Fitting {
         let seen = all().filter(|(one, fits)| one.from_ns <= until_ns && (*fits || shares(one)));
         // What is released later was there all the time that was asked for.
         let clip = |ns: u64| if ns >= until_ns { u64::MAX } else { ns };
-        let clipped =
-            |one: &Allocation| Allocation { until_ns: clip(one.until_ns), made_ns: clip(one.made_ns), ..*one };
+        let clipped = |one: &Allocation| Allocation {
+            made_ns: clip(one.made_ns),
+            freed_ns: clip(one.freed_ns),
+            until_ns: clip(one.until_ns),
+            end: if one.freed_ns >= until_ns { End::Lives } else { one.end },
+            ..*one
+        };
         seen.map(|(one, fits)| (clipped(one), fits)).collect()
     }
 }

@@ -6,10 +6,12 @@
 mod account;
 mod changes;
 mod live;
+mod movement;
 pub mod residency;
 mod runs;
 
 pub use account::{Account, Block, Group, Holder, Totals};
 pub use live::Live;
+pub use movement::{Movement, movements};
 pub use residency::Residency;
 pub use runs::Runs;

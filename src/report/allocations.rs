@@ -155,12 +155,19 @@ pub struct Refused {
     pub call_site: String,
 }
 
+/// The allocations of each process.
+#[must_use]
+pub fn found(loaded: &Loaded) -> Vec<Found> {
+    let (trace, files) = (loaded.trace(), loaded.bytes());
+    let processes = (0..u16::MAX).map(ProcessId).take(trace.processes.len());
+    processes.map(|process| Found::of(trace, process, &files)).collect()
+}
+
 /// The account of what the lens selects, and how many calls could not be read.
-fn account(loaded: &Loaded) -> (Account, u64) {
-    let (trace, files, selected) = (loaded.trace(), loaded.bytes(), loaded.selected());
+fn account(loaded: &Loaded, found: &[Found]) -> (Account, u64) {
+    let selected = loaded.selected();
     let (mut blocks, mut refused, mut unread) = (Vec::new(), Vec::new(), 0);
-    for process in (0..u16::MAX).map(ProcessId).take(trace.processes.len()) {
-        let found = Found::of(trace, process, &files);
+    for (process, found) in (0..u16::MAX).map(ProcessId).zip(found) {
         let wanted = |track, row: u32| selected.is_none_or(|selected| selected.call(track, row as usize));
         let of = |&allocation: &Allocation| Block { process, allocation };
         blocks.extend(found.all().iter().filter(|one| wanted(one.track, one.row)).map(of));
@@ -170,10 +177,10 @@ fn account(loaded: &Loaded) -> (Account, u64) {
     (Account::of(blocks, refused), unread)
 }
 
-/// All of it; `None` where no argument of any call is recorded.
+/// All of it; `None` where no argument of any call is recorded. `found` are the allocations of each process.
 #[must_use]
-pub fn of(loaded: &mut Loaded) -> Option<Allocations> {
-    let (account, unread_calls) = account(loaded);
+pub fn of(loaded: &mut Loaded, found: &[Found]) -> Option<Allocations> {
+    let (account, unread_calls) = account(loaded, found);
     if unread_calls > 0 && account.blocks().is_empty() && account.refused().is_empty() {
         return None;
     }
@@ -202,13 +209,6 @@ pub fn of(loaded: &mut Loaded) -> Option<Allocations> {
     sites.truncate(KEPT);
     let mut holders = if all.count > 0 { account.holders(all.peak_ns) } else { Vec::new() };
     holders.truncate(KEPT);
-    let mut live: Vec<&Block> = account
-        .blocks()
-        .iter()
-        .filter(|block| !block.allocation.has_ended() && block.allocation.kind.adds_memory())
-        .collect();
-    live.sort_by_key(|block| (std::cmp::Reverse(block.allocation.bytes), block.process, block.allocation.from_ns));
-    live.truncate(KEPT);
     Some(Allocations {
         count: all.count,
         failed: account.refused().len() as u64,
@@ -234,33 +234,44 @@ pub fn of(loaded: &mut Loaded) -> Option<Allocations> {
                 bytes: one.bytes,
             })
             .collect(),
-        live: live
-            .into_iter()
-            .map(|block| Live {
-                process: pid(loaded, block.process),
-                address: block.allocation.has_address().then_some(block.allocation.address),
-                bytes: block.allocation.size(),
-                kind: block.allocation.kind.word(),
-                device: known(block.allocation.device),
-                time_ns: since(block.allocation.made_ns),
-                call_site: loaded.site(block.allocation.site),
-            })
-            .collect(),
-        failures: account
-            .refused()
-            .iter()
-            .take(KEPT)
-            .map(|(process, one)| Refused {
-                process: pid(loaded, *process),
-                bytes: one.bytes,
-                kind: one.kind.word(),
-                result: result(loaded, one),
-                time_ns: since(one.at_ns),
-                live_bytes: account.live().at(one.at_ns),
-                call_site: loaded.site(one.site),
-            })
-            .collect(),
+        live: live_list(loaded, &account),
+        failures: refused_list(loaded, &account),
     })
+}
+
+fn live_list(loaded: &mut Loaded, account: &Account) -> Vec<Live> {
+    let start = loaded.trace().start_ns();
+    let mut live: Vec<&Block> = account
+        .blocks()
+        .iter()
+        .filter(|block| !block.allocation.has_ended() && block.allocation.kind.adds_memory())
+        .collect();
+    live.sort_by_key(|block| (std::cmp::Reverse(block.allocation.bytes), block.process, block.allocation.from_ns));
+    live.truncate(KEPT);
+    let row = |block: &Block| Live {
+        process: pid(loaded, block.process),
+        address: block.allocation.has_address().then_some(block.allocation.address),
+        bytes: block.allocation.size(),
+        kind: block.allocation.kind.word(),
+        device: known(block.allocation.device),
+        time_ns: block.allocation.made_ns.saturating_sub(start),
+        call_site: loaded.site(block.allocation.site),
+    };
+    live.into_iter().map(row).collect()
+}
+
+fn refused_list(loaded: &mut Loaded, account: &Account) -> Vec<Refused> {
+    let start = loaded.trace().start_ns();
+    let row = |(process, one): &(ProcessId, crate::correlate::Refused)| Refused {
+        process: pid(loaded, *process),
+        bytes: one.bytes,
+        kind: one.kind.word(),
+        result: result(loaded, one),
+        time_ns: one.at_ns.saturating_sub(start),
+        live_bytes: account.live().at(one.at_ns),
+        call_site: loaded.site(one.site),
+    };
+    account.refused().iter().take(KEPT).map(row).collect()
 }
 
 fn sums(totals: &Totals) -> Sums {

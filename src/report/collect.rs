@@ -234,8 +234,9 @@ impl Report {
             .collect();
         let failures = loaded.failures();
         let first_failures = first_failures::of(loaded);
-        let allocations = allocations::of(loaded);
-        let migrated = migrated::of(loaded);
+        let found = allocations::found(loaded);
+        let allocations = allocations::of(loaded, &found);
+        let migrated = migrated::of(loaded, &found);
         let unfinished = loaded.unfinished();
         let unreadable = loaded.unreadable();
         let trace = loaded.trace();

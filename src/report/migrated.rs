@@ -5,7 +5,8 @@ use std::fmt::Write as _;
 
 use super::table::Table;
 use super::text::grouped;
-use crate::correlate;
+use crate::correlate::Allocations;
+use crate::memory::{Movement, movements};
 use crate::session::Loaded;
 use crate::session::safe::safe;
 use crate::trace::activity::What;
@@ -39,19 +40,25 @@ pub struct Migrated {
     pub d2d_bytes: u64,
     /// Faults of the CPU, and records of faults of devices; `None`: not recorded.
     pub faults: Option<u64>,
+    /// Bytes of different pages that moved, each counted once.
+    pub moved_once_bytes: u64,
+    /// Bytes that moved back to where their move before had taken them from.
+    pub returned_bytes: u64,
+    /// Bytes that came to where they were already: CUPTI has lost records of their leaving.
+    pub contradicted_bytes: u64,
     /// How this is known.
     pub joined_by: &'static str,
 }
 
-/// Those that moved most; `None` if no migrations were recorded.
+/// Those that moved most; `None` if no migrations were recorded. `allocations` are those of each process.
 #[must_use]
-pub fn of(loaded: &mut Loaded) -> Option<Vec<Migrated>> {
+pub fn of(loaded: &mut Loaded, allocations: &[Allocations]) -> Option<Vec<Migrated>> {
     let selected = loaded.selected();
     let wanted = |id, row| selected.is_none_or(|selected| selected.record(id, row));
-    let mut list = correlate::migrated(loaded.trace(), &loaded.bytes(), &wanted)?;
+    let mut list = movements(loaded.trace(), &loaded.bytes(), allocations, &wanted)?;
     list.truncate(KEPT);
     let has_faults = loaded.trace().activities.recorded(What::Faults);
-    let row = |one: correlate::Migrated| {
+    let row = |one: Movement| {
         let call_site = one.allocation.map(|allocation| loaded.site(allocation.site));
         Migrated {
             process: loaded.trace().process(one.process).map_or(0, |process| process.pid),
@@ -63,6 +70,9 @@ pub fn of(loaded: &mut Loaded) -> Option<Vec<Migrated>> {
             d2h_bytes: one.to_host,
             d2d_bytes: one.between,
             faults: has_faults.then_some(one.faults),
+            moved_once_bytes: one.moved_once,
+            returned_bytes: one.returned,
+            contradicted_bytes: one.contradicted,
             joined_by: JOINED_BY,
         }
     };
@@ -73,8 +83,18 @@ pub fn of(loaded: &mut Loaded) -> Option<Vec<Migrated>> {
 pub(super) fn write(list: Option<&[Migrated]>, out: &mut String) {
     let Some(list) = list.filter(|list| !list.is_empty()) else { return };
     out.push('\n');
-    let headings =
-        ["who moves pages", "kind", "size", "to device", "to host", "dev to dev", "faults", "process", "allocated by"];
+    let headings = [
+        "who moves pages",
+        "kind",
+        "size",
+        "to device",
+        "to host",
+        "dev to dev",
+        "moved back",
+        "faults",
+        "process",
+        "allocated by",
+    ];
     let mut table = Table::new(&headings).last_is_text();
     for one in list.iter().take(LISTED) {
         table.row(vec![
@@ -84,6 +104,7 @@ pub(super) fn write(list: Option<&[Migrated]>, out: &mut String) {
             size(one.h2d_bytes),
             size(one.d2h_bytes),
             size(one.d2d_bytes),
+            size(one.returned_bytes),
             one.faults.map_or_else(|| "-".to_owned(), grouped),
             one.process.to_string(),
             one.call_site.as_deref().map_or_else(|| "-".to_owned(), |site| safe(site).into_owned()),
@@ -94,5 +115,9 @@ pub(super) fn write(list: Option<&[Migrated]>, out: &mut String) {
     if more > 0 {
         let _ = writeln!(out, "[{} more]", grouped(more as u64));
     }
-    let _ = writeln!(out, "joined by {JOINED_BY}");
+    let _ = writeln!(out, "joined by {JOINED_BY}; moved back: to where their move before had taken them from");
+    let lost: u64 = list.iter().map(|one| one.contradicted_bytes).sum();
+    if lost > 0 {
+        let _ = writeln!(out, "{} came to where they were already: records of their leaving are missing", size(lost));
+    }
 }

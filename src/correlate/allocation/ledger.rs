@@ -70,8 +70,9 @@ pub struct Ledger {
     list: Vec<Allocation>,
     /// By first address.
     live: BTreeMap<u64, usize>,
-    /// Physical memory by handle, which comes again once it is released, though what it stood for may still be mapped.
-    handles: FxHashMap<u64, usize>,
+    /// Physical memory by handle, and how often the handle holds it. A handle comes again once it is released, though what
+    /// it stood for may still be mapped.
+    handles: FxHashMap<u64, (usize, u32)>,
     /// What holds physical memory that is live.
     physical: FxHashMap<usize, Holds>,
     /// What is behind mappings that are live.
@@ -108,8 +109,9 @@ impl Ledger {
         let unseen = Release::unseen(&made);
         match made.kind {
             AllocationKind::Physical => {
-                if let Some(old) = self.handles.insert(made.address, index) {
-                    self.hold_less(old, &unseen, End::Unseen, |holds| holds.handles = 0);
+                if let Some((old, times)) = self.handles.insert(made.address, (index, 1)) {
+                    let less = |holds: &mut Holds| holds.handles = holds.handles.saturating_sub(times);
+                    self.hold_less(old, &unseen, End::Unseen, less);
                 }
                 self.physical.insert(index, Holds { handles: 1, mappings: 0 });
             }
@@ -126,7 +128,7 @@ impl Ledger {
                 self.make_room(&made, &unseen);
                 self.live.insert(made.address, index);
                 if made.kind == AllocationKind::Mapped
-                    && let Some(&physical) = self.handles.get(&made.owner)
+                    && let Some(&(physical, _)) = self.handles.get(&made.owner)
                     && let Some(holds) = self.physical.get_mut(&physical)
                 {
                     holds.mappings = holds.mappings.saturating_add(1);
@@ -178,8 +180,10 @@ impl Ledger {
                 }
             }
             Released::Physical(handle) => {
-                let Some(&index) = self.handles.get(&handle) else { return };
-                if self.physical.get(&index).is_some_and(|holds| holds.handles <= 1) {
+                let Some((index, times)) = self.handles.get_mut(&handle) else { return };
+                let index = *index;
+                *times = times.saturating_sub(1);
+                if *times == 0 {
                     self.handles.remove(&handle);
                 }
                 self.hold_less(index, release, end, |holds| holds.handles = holds.handles.saturating_sub(1));
@@ -214,7 +218,7 @@ impl Ledger {
                 self.end(index, release, End::Unseen);
             }
         }
-        self.handles.retain(|_, index| self.physical.contains_key(index));
+        self.handles.retain(|_, (index, _)| self.physical.contains_key(index));
         for (handle, index) in arrays {
             self.arrays.remove(&handle);
             self.end(index, release, End::Unseen);
@@ -222,15 +226,18 @@ impl Ledger {
     }
 
     fn hold(&mut self, handle: u64, address: u64) {
-        let index = match self.handles.get(&handle) {
-            Some(&index) => index,
+        let index = match self.handles.get_mut(&handle) {
+            Some((index, times)) => {
+                *times = times.saturating_add(1);
+                *index
+            }
             None => {
                 let mapping = self.live.range(..=address).next_back().map(|(_, &index)| index);
                 let reaches = |index: &usize| self.list.get(*index).is_some_and(|one| one.end() > address);
                 let Some(&index) = mapping.filter(reaches).and_then(|mapping| self.behind.get(&mapping)) else {
                     return;
                 };
-                self.handles.insert(handle, index);
+                self.handles.insert(handle, (index, 1));
                 index
             }
         };

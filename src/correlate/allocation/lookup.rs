@@ -67,6 +67,12 @@ impl Lookup {
         same.find(|(_, one)| (one.track, one.row as usize) == by).map(|(index, _)| index)
     }
 
+    /// The first address after this one at which any begins.
+    pub fn next_base(&self, address: u64) -> Option<u64> {
+        let after = self.bases.partition_point(|base| base.address <= address);
+        self.bases.get(after).map(|base| base.address)
+    }
+
     /// Which one of the list held an address at a moment, ns.
     pub fn find(&self, list: &[Allocation], address: u64, at_ns: u64) -> Option<usize> {
         let mut before = self.bases.partition_point(|base| base.address <= address);

@@ -214,7 +214,9 @@ impl Allocations {
         Self { refused, unread, ..Self::of_list(Ledger::of(events)) }
     }
 
-    fn of_list(mut list: Vec<Allocation>) -> Self {
+    /// Those of a list, whatever their order.
+    #[must_use]
+    pub fn of_list(mut list: Vec<Allocation>) -> Self {
         list.sort_by_key(|one| (!one.has_address(), if one.has_address() { one.address } else { 0 }, one.from_ns));
         let with_address = list.partition_point(Allocation::has_address);
         let lookup = Lookup::of(list.get(..with_address).unwrap_or_default());
@@ -251,6 +253,12 @@ impl Allocations {
     #[must_use]
     pub fn made(&self, address: u64, from_ns: u64, by: (TrackId, usize)) -> Option<usize> {
         self.lookup.made(&self.list, address, from_ns, by)
+    }
+
+    /// The first address after this one at which an allocation ever began.
+    #[must_use]
+    pub fn next_base(&self, address: u64) -> Option<u64> {
+        self.lookup.next_base(address)
     }
 
     /// How many allocations lay at the same address before, the last of them just before this one in

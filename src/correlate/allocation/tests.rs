@@ -61,11 +61,7 @@ fn an_address_that_comes_again_is_another_allocation() {
 #[test]
 fn what_is_being_asked_for_is_not_there_before_what_is_being_released_has_gone() {
     // The second is asked for while the first is still there, and gets its address.
-    let all = of_events(vec![
-        made(0x1000, 0x100, (10, 11)),
-        made(0x1000, 0x100, (15, 30)),
-        released(0x1000, (20, 25)),
-    ]);
+    let all = of_events(vec![made(0x1000, 0x100, (10, 11)), made(0x1000, 0x100, (15, 30)), released(0x1000, (20, 25))]);
     let at = |ns| all.find(0x1000, ns).map(|index| all.all()[index].from_ns);
     assert_eq!(
         (at(14), at(16), at(22), at(25), at(26), at(31)),
@@ -171,7 +167,7 @@ fn step(what: u8, place: u64, bytes: u64, device: u8, now: u64) -> Event {
     }
 }
 
-#[derive(Clone, Copy, PartialEq)]
+#[derive(Clone, PartialEq)]
 struct Twin {
     kind: AllocationKind,
     place: u64,
@@ -179,8 +175,8 @@ struct Twin {
     device: u8,
     /// Of a mapping: index of what is behind it.
     behind: Option<usize>,
-    /// Of physical memory: handles of it.
-    holds: i64,
+    /// Of physical memory: the handles that hold it, each as often as it does.
+    holds: Vec<u64>,
     made: u64,
     gone: u64,
 }
@@ -189,9 +185,9 @@ fn twin_step(list: &mut Vec<Twin>, what: u8, place: u64, bytes: u64, device: u8,
     use AllocationKind::{Array, Device, Mapped, Physical};
     let lives = |one: &Twin| one.gone == u64::MAX;
     let physical = |list: &[Twin], handle| {
-        list.iter().position(|one| one.kind == Physical && one.place == handle && one.holds > 0 && one.gone == u64::MAX)
+        list.iter().position(|one| one.kind == Physical && one.holds.contains(&handle) && one.gone == u64::MAX)
     };
-    let made = Twin { kind: Device, place, bytes, device, behind: None, holds: 0, made: now, gone: u64::MAX };
+    let made = Twin { kind: Device, place, bytes, device, behind: None, holds: Vec::new(), made: now, gone: u64::MAX };
     let with_address = |one: &Twin| matches!(one.kind, Device | Mapped);
     match what {
         0 | 3 => {
@@ -219,14 +215,15 @@ fn twin_step(list: &mut Vec<Twin>, what: u8, place: u64, bytes: u64, device: u8,
         }
         2 => {
             if let Some(old) = physical(list, place) {
-                list[old].holds = 0;
+                list[old].holds.retain(|&handle| handle != place);
                 settle(list, now);
             }
-            list.push(Twin { kind: Physical, holds: 1, ..made });
+            list.push(Twin { kind: Physical, holds: vec![place], ..made });
         }
         5 => {
             if let Some(index) = physical(list, place) {
-                list[index].holds -= 1;
+                let at = list[index].holds.iter().position(|&handle| handle == place).unwrap();
+                list[index].holds.remove(at);
             }
         }
         6 => {
@@ -234,8 +231,7 @@ fn twin_step(list: &mut Vec<Twin>, what: u8, place: u64, bytes: u64, device: u8,
             let mapping = list.iter().find(|one| with_address(one) && holds(one));
             let mapped = mapping.and_then(|one| one.behind).filter(|&index| lives(&list[index]));
             if let Some(index) = physical(list, bytes).or(mapped) {
-                list[index].place = bytes;
-                list[index].holds += 1;
+                list[index].holds.push(bytes);
             }
         }
         7 => {
@@ -261,9 +257,9 @@ fn twin_step(list: &mut Vec<Twin>, what: u8, place: u64, bytes: u64, device: u8,
 /// Physical memory that nobody holds goes.
 fn settle(list: &mut [Twin], now: u64) {
     for index in 0..list.len() {
-        let one = list[index];
-        let maps = list.iter().filter(|map| map.gone == u64::MAX && map.behind == Some(index)).count() as i64;
-        if one.kind == AllocationKind::Physical && one.gone == u64::MAX && one.holds + maps <= 0 {
+        let one = &list[index];
+        let maps = list.iter().filter(|map| map.gone == u64::MAX && map.behind == Some(index)).count();
+        if one.kind == AllocationKind::Physical && one.gone == u64::MAX && one.holds.is_empty() && maps == 0 {
             list[index].gone = now;
         }
     }

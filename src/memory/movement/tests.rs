@@ -1,0 +1,157 @@
+use super::*;
+use crate::correlate::End;
+use crate::trace::{NO_DEVICE, SiteId, StreamId, TrackId};
+use proptest::prelude::*;
+
+const BASE: u64 = 0x7f00_0000_0000;
+
+fn managed(address: u64, bytes: u64, from_ns: u64, freed: Option<u64>) -> Allocation {
+    Allocation {
+        address,
+        bytes,
+        from_ns,
+        made_ns: from_ns,
+        freed_ns: freed.unwrap_or(u64::MAX),
+        until_ns: freed.unwrap_or(u64::MAX),
+        owner: 0,
+        track: TrackId(0),
+        row: 0,
+        site: SiteId(0),
+        stream: StreamId::NONE,
+        end: if freed.is_some() { End::Unseen } else { End::Lives },
+        device: 0,
+        kind: AllocationKind::Managed,
+    }
+}
+
+fn row(start_ns: u64, counter: u16, address: u64, value: u64) -> Activity {
+    let device = if counter == wire::UNIFIED_CPU_FAULT { NO_DEVICE } else { 0 };
+    let kind = ActivityKind::Unified;
+    Activity { kind, start_ns, detail: counter as u8 | 2 << 4, device, value, address, ..Activity::default() }
+}
+
+/// Through a trace, so that the lane is what it is when it is read.
+fn walked(rows: &[Activity], allocations: &Allocations, wanted: impl Fn(usize) -> bool) -> Vec<Movement> {
+    let mut trace = Trace::default();
+    let process = ProcessId(0);
+    for (place, row) in (0..).zip(rows) {
+        trace.activities.push(process, LaneOf::Unified, row, place);
+    }
+    let id = trace.activities.find(process, LaneOf::Unified).unwrap();
+    let mut told = fresh(allocations);
+    told.sort_by_key(|told| told.at_ns);
+    let mut list = walk(process, trace.activities.lane(id).unwrap(), allocations, &told, wanted);
+    list.sort_by_key(|one| one.allocation.map(|one| (one.address, one.from_ns)));
+    list
+}
+
+#[test]
+fn a_move_over_several_allocations_counts_each_page_once() {
+    // A page and a half, then one that begins on the same page, then a gap of a page, then another.
+    let allocations = Allocations::of_list(vec![
+        managed(BASE, 6144, 0, None),
+        managed(BASE + 6144, 2048 + 4096, 0, None),
+        managed(BASE + 16384, 4096, 0, None),
+    ]);
+    let rows = [row(10, wire::UNIFIED_TO_DEVICE, BASE, 5 * 4096)];
+    let list = walked(&rows, &allocations, |_| true);
+    let sums: Vec<(Option<u64>, u64, u64)> =
+        list.iter().map(|one| (one.allocation.map(|one| one.address - BASE), one.to_device, one.moved_once)).collect();
+    assert_eq!(sums, [(None, 4096, 4096), (Some(0), 8192, 8192), (Some(6144), 4096, 4096), (Some(16384), 4096, 4096)]);
+}
+
+#[test]
+fn an_address_that_comes_again_begins_anew() {
+    let allocations = Allocations::of_list(vec![managed(BASE, 65536, 0, Some(25)), managed(BASE, 65536, 30, None)]);
+    let (to, back) = (wire::UNIFIED_TO_DEVICE, wire::UNIFIED_TO_HOST);
+    let rows = [
+        row(10, to, BASE, 65536),
+        row(20, back, BASE, 65536),
+        // Handed over late: it was before the second one was allocated.
+        row(40, to, BASE, 65536),
+        row(22, to, BASE, 65536),
+        row(50, to, BASE, 4096),
+    ];
+    let list = walked(&rows, &allocations, |_| true);
+    assert_eq!((list[0].to_device, list[0].to_host, list[0].returned), (131_072, 65536, 131_072));
+    assert_eq!((list[1].to_device, list[1].returned, list[1].contradicted), (69632, 0, 4096));
+    // What is not wanted moves pages all the same.
+    let list = walked(&rows, &allocations, |row| row == 1);
+    assert_eq!(list.len(), 1);
+    assert_eq!((list[0].to_device, list[0].to_host, list[0].returned), (0, 65536, 65536));
+}
+
+proptest! {
+    /// Against pages that each know where they were, and that are asked one by one whose they are.
+    #[test]
+    fn sums_are_those_of_pages_one_by_one(
+        lives in prop::collection::vec((0u64..24, 1u64..6, 0u64..3), 0..8),
+        moves in prop::collection::vec((0u64..24, 1u64..8, 0u8..4, 0u64..100), 1..40),
+    ) {
+        // Every allocation lives to the end, on pages of its own.
+        let mut taken = [None; 32];
+        let mut list = Vec::new();
+        for (page, count, from) in lives {
+            let range = page as usize..(page + count) as usize;
+            if taken[range.clone()].iter().all(Option::is_none) {
+                taken[range].fill(Some((list.len(), from)));
+                list.push(managed(BASE + page * PAGE_BYTES, count * PAGE_BYTES - 100, from, None));
+            }
+        }
+        let counters =
+            [wire::UNIFIED_TO_DEVICE, wire::UNIFIED_TO_HOST, wire::UNIFIED_CPU_FAULT, wire::UNIFIED_GPU_FAULT];
+        let rows: Vec<Activity> = moves
+            .iter()
+            .map(|&(page, count, what, at)| {
+                row(at, counters[usize::from(what)], BASE + page * PAGE_BYTES, count * PAGE_BYTES)
+            })
+            .collect();
+        let found = walked(&rows, &Allocations::of_list(list.clone()), |_| true);
+
+        let mut order: Vec<&Activity> = rows.iter().collect();
+        order.sort_by_key(|row| row.start_ns);
+        // Where each page is, and where it came from.
+        let mut pages: Vec<(Option<u8>, Option<u8>, bool)> = vec![(None, None, false); 64];
+        let mut begun = vec![false; list.len()];
+        let mut sums: std::collections::BTreeMap<Option<u64>, Movement> = std::collections::BTreeMap::new();
+        for row in order {
+            for (index, one) in list.iter().enumerate() {
+                if !begun[index] && one.from_ns <= row.start_ns {
+                    begun[index] = true;
+                    for (page, taken) in taken.iter().enumerate() {
+                        if taken.is_some_and(|(owner, _)| owner == index) {
+                            pages[page] = (None, None, false);
+                        }
+                    }
+                }
+            }
+            let counter = row.unified().0;
+            let moves = counter <= wire::UNIFIED_TO_HOST;
+            let count = if moves { row.value / PAGE_BYTES } else { 1 };
+            let first = (row.address - BASE) / PAGE_BYTES;
+            for page in first..first + count {
+                let owner = taken.get(page as usize).copied().flatten().filter(|&(_, from)| from <= row.start_ns);
+                let address = owner.map(|(index, _)| list[index].address);
+                let sum = sums.entry(address).or_insert_with(|| Movement::none(ProcessId(0), None));
+                let state = &mut pages[page as usize];
+                if !moves {
+                    sum.faults += 1;
+                    state.0 = state.0.or(Some(u8::from(counter == wire::UNIFIED_GPU_FAULT)));
+                    continue;
+                }
+                let to = u8::from(counter == wire::UNIFIED_TO_DEVICE);
+                *(if to == 1 { &mut sum.to_device } else { &mut sum.to_host }) += PAGE_BYTES;
+                sum.contradicted += if state.0 == Some(to) { PAGE_BYTES } else { 0 };
+                sum.returned += if state.1 == Some(to) { PAGE_BYTES } else { 0 };
+                sum.moved_once += if state.2 { 0 } else { PAGE_BYTES };
+                *state = (Some(to), Some(1 - to), true);
+            }
+        }
+        let of = |one: &Movement| {
+            (one.to_device, one.to_host, one.faults, one.moved_once, one.returned, one.contradicted)
+        };
+        let found: Vec<_> = found.iter().map(|one| (one.allocation.map(|one| one.address), of(one))).collect();
+        let expected: Vec<_> = sums.iter().map(|(&address, one)| (address, of(one))).collect();
+        prop_assert_eq!(found, expected);
+    }
+}
