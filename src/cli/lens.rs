@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::arguments::Seen;
+use super::progress::Progress;
 use crate::filter::{self, Condition, Spelling};
 use crate::lens::{Lens, Plan, parse_range};
 use crate::session::Loaded;
@@ -61,9 +62,13 @@ pub(super) fn look(seen: &Seen) -> anyhow::Result<(Look, Option<PathBuf>)> {
 ///
 /// # Errors
 /// If it is none.
-pub(super) fn look_through(loaded: &mut Loaded, (lens, text): &(Lens, String)) -> anyhow::Result<()> {
+pub(super) fn look_through(
+    loaded: &mut Loaded,
+    (lens, text): &(Lens, String),
+    progress: &Progress,
+) -> anyhow::Result<()> {
     if !lens.is_clear() {
-        loaded.look_through(lens, text, NAMING)?;
+        loaded.look_through_telling(lens, text, NAMING, &mut |headway| progress.tell(headway))?;
         let steps = loaded.lens_status().and_then(|status| status.steps).filter(|steps| steps.ns.is_none());
         if let (Some(steps), Some(range)) = (steps, &lens.range) {
             let why = match steps.turns {

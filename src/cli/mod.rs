@@ -14,11 +14,13 @@ mod lens;
 mod man;
 mod open;
 mod probe;
+mod progress;
 mod record;
 mod report;
 mod run;
 mod stream;
 mod symbolize;
+mod whole_file;
 
 use std::ffi::OsString;
 use std::process::ExitCode;

@@ -22,7 +22,7 @@ const UNKNOWN: u32 = 999;
 /// # Errors
 /// When writing fails, or a file cannot be read.
 pub fn write(trace: &Trace, files: &[Arc<dyn Bytes>], out: &mut dyn Write) -> io::Result<()> {
-    write_some(trace, files, None, out)
+    write_some(trace, files, None, &mut |_| (), out)
 }
 
 /// What of a trace is written.
@@ -35,7 +35,7 @@ pub struct Part<'a> {
     pub words: &'a [String],
 }
 
-/// Likewise of a part only.
+/// Likewise of a part only. Before each call `tell` is told the time up to which all is written, ns.
 ///
 /// # Errors
 /// When writing fails, or a file cannot be read.
@@ -43,6 +43,7 @@ pub fn write_some(
     trace: &Trace,
     files: &[Arc<dyn Bytes>],
     part: Option<&Part<'_>>,
+    tell: &mut dyn FnMut(u64),
     out: &mut dyn Write,
 ) -> io::Result<()> {
     let labels = Labels::new(trace);
@@ -67,6 +68,7 @@ pub fn write_some(
     let mut others = Others::new(trace, &labels, files, part.map(|part| part.selected));
     let mut writer = Lines { trace, labels: &labels, files, submits: submits(trace), start, gone: 0, out };
     while let Some(Reverse((ns, index))) = heap.pop() {
+        tell(ns);
         others.upto(ns, start, writer.out)?;
         let Some(thread) = threads.get_mut(index) else { continue };
         if let Some(step) = thread.next() {
@@ -566,7 +568,7 @@ mod tests {
         let words = ["filter api:x".to_owned()];
         let part = Part { selected: &selected, open: &[], words: &words };
         let mut text = Vec::new();
-        write_some(&trace, &files, Some(&part), &mut text).unwrap();
+        write_some(&trace, &files, Some(&part), &mut |_| (), &mut text).unwrap();
         let imported = import(&text, "trace.log").unwrap();
         assert_eq!(imported.bad, []);
         let (again, _) = read(imported.files);

@@ -7,10 +7,11 @@ use std::time::{Duration, Instant};
 use super::engine::{Engine, damage, describe};
 use super::failures::Failure;
 use super::family::{Member, family};
+use super::headway::{Headway, Stage};
 use super::kept::Kept;
 use super::overview::{calls_by_process, trouble};
 use super::safe::safe;
-use super::view::{Answer, LensStatus, View, ViewRequest};
+use super::view::{Answer, LensStatus, Phase, View, ViewRequest};
 use crate::graph::{Cells, Gpu, Grouping, Stats, TOP, Tree, What};
 use crate::lens::{Lens, Plan, PlanError, Selected};
 use crate::parse::ParseError;
@@ -51,9 +52,23 @@ impl Loaded {
     /// When a path is not there, or nothing in any of them is a trace. Files that cannot be read beside others that
     /// can are in [`Loaded::unreadable`].
     pub fn load_all(paths: &[PathBuf]) -> Result<Self, LoadError> {
+        Self::load_telling(paths, &mut |_| ())
+    }
+
+    /// Likewise, and tells every tenth of a second how far that is.
+    ///
+    /// # Errors
+    /// As above.
+    pub fn load_telling(paths: &[PathBuf], tell: &mut dyn FnMut(Headway)) -> Result<Self, LoadError> {
         let mut engine = Engine::new(paths, None, Symbols::default())?;
         loop {
             let more = engine.step(Instant::now() + BATCH);
+            // How much is to come through a pipe nobody knows.
+            let share = match engine.phase() {
+                Phase::Opening(share) if !engine.feed.streams() => Some(share),
+                _ => None,
+            };
+            tell(Headway { stage: Stage::Reading, share, events: engine.model.trace.events() });
             if !more && engine.feed.opening().is_none() {
                 if !engine.feed.streams() {
                     break;
@@ -102,7 +117,22 @@ impl Loaded {
     /// # Errors
     /// If the lens cannot be used.
     pub fn look_through(&mut self, lens: &Lens, filter: &str, limit: Duration) -> Result<(), PlanError> {
+        self.look_through_telling(lens, filter, limit, &mut |_| ())
+    }
+
+    /// Likewise, and tells every tenth of a second how far that is.
+    ///
+    /// # Errors
+    /// As above.
+    pub fn look_through_telling(
+        &mut self,
+        lens: &Lens,
+        filter: &str,
+        limit: Duration,
+        tell: &mut dyn FnMut(Headway),
+    ) -> Result<(), PlanError> {
         if Plan::new(lens)?.needs_sites() {
+            tell(Headway { stage: Stage::Naming, share: None, events: 0 });
             let until = Instant::now() + limit;
             let model = &mut self.engine.model;
             model.symbols.resolve_all(&model.trace, || Instant::now() < until);
@@ -112,7 +142,11 @@ impl Loaded {
         self.engine.model.set_lens(lens);
         // Nobody goes back.
         self.engine.model.kept = Kept::default();
-        while !self.engine.model.sift(Instant::now() + BATCH) {}
+        while !self.engine.model.sift(Instant::now() + BATCH) {
+            let share = self.lens_status().map_or(0, |status| status.done);
+            let events = self.trace().events() / 1000 * u64::from(share);
+            tell(Headway { stage: Stage::Filtering, share: Some(share), events });
+        }
         Ok(())
     }
 
@@ -131,6 +165,21 @@ impl Loaded {
         self.engine.answer(&request, begun + slice);
         self.lens = lens.clone();
         begun.elapsed()
+    }
+
+    /// Looks for something as a session's thread does: an answer, then slices of the search alone, then the answer with
+    /// all of it. For benches.
+    #[must_use]
+    pub fn search(&mut self, request: &ViewRequest, slice: Duration) -> Answer {
+        let (answer, mut complete) = self.engine.answer(request, Instant::now() + slice);
+        if complete {
+            return answer;
+        }
+        while !complete {
+            let search = self.engine.search(request, Instant::now() + slice);
+            complete = search.is_none_or(|search| search.share.is_none());
+        }
+        self.engine.answer(request, Instant::now() + slice).0
     }
 
     /// The filter as it was given.

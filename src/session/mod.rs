@@ -7,6 +7,7 @@
 pub mod child;
 pub mod evidence;
 pub mod handle;
+mod headway;
 pub mod safe;
 pub mod search;
 pub mod view;
@@ -49,6 +50,7 @@ pub(crate) mod tests;
 pub use child::{ChildControl, Output};
 pub use failures::Failure;
 pub use family::{Member, Standing, family};
+pub use headway::{Headway, Stage};
 pub(crate) use labels::overhead;
 pub use loaded::{LoadError, Loaded};
 pub use run::{OpenError, Session};
