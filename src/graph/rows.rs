@@ -90,6 +90,8 @@ pub(super) const BELOW_RANGES: u8 = 4;
 pub struct Rows {
     pub(super) grouping: Grouping,
     pub(super) rows: Vec<Row>,
+    /// Which rows stand for what the GPU did: many are passed over when calls are looked for, without a look at them.
+    of_gpu: Vec<bool>,
     by_key: FxHashMap<NodeKey, RowId>,
     /// For each cell its row and what of it is in the rows.
     taken: Vec<(RowId, Sums)>,
@@ -127,6 +129,7 @@ impl Rows {
         Self {
             grouping,
             rows: vec![top],
+            of_gpu: vec![false],
             by_key: FxHashMap::default(),
             taken: Vec::new(),
             generation: 0,
@@ -318,6 +321,7 @@ impl Rows {
         // Four billion rows do not fit into memory; what comes after is counted at the top only.
         let Ok(id) = RowId::try_from(self.rows.len()) else { return TOP };
         self.rows.push(Row::new(key, parent, depth, what));
+        self.of_gpu.push(what.is_gpu());
         self.by_key.insert(key, id);
         if let Some(above) = self.rows.get_mut(parent as usize) {
             above.children.push(id);
@@ -423,7 +427,8 @@ impl Rows {
             // What is below a call belongs to other calls, except where the tree is upside down, or where that call is
             // not counted.
             if self.grouping == Grouping::Inverted || !is_call(row) || (self.sifted && !of_calls) {
-                next.extend(&row.children);
+                let has_calls = |row: &&RowId| self.of_gpu.get(**row as usize) != Some(&true);
+                next.extend(row.children.iter().filter(has_calls));
             }
         }
     }

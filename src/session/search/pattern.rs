@@ -24,6 +24,8 @@ const LOOSE_MIN: usize = 3;
 const SCORED: usize = 160;
 /// Stands for any letter beyond ASCII in a packed name.
 const OTHER: u8 = 0x1f;
+/// State in which the first letter of a word has been found.
+const FIRST: u64 = 1 << 1;
 /// Mark of a letter that begins a word.
 const BEGINS: u8 = 0x80;
 
@@ -135,6 +137,7 @@ impl Pattern {
     /// How well a name fits in which it is found; the best has the largest.
     #[must_use]
     pub fn score(&self, name: &str) -> i64 {
+        // A matcher that has scored another name may score this one differently: its tables are not cleared.
         let matcher = matcher(self.minds_case);
         let scored = head(name, SCORED);
         let score = |word: &Word| {
@@ -206,7 +209,7 @@ impl Word {
     }
 
     /// The same automaton over bytes, with the marks of `packed`. Where nothing is near, it goes straight to the next
-    /// letter that can be the first, or that begins a word.
+    /// letter that can be the first, or that begins a word and can follow what has been found.
     fn finds_packed(&self, bytes: &[u8], packed: &[u8]) -> bool {
         let end = 1 << self.letters.len();
         let (mut now, mut ever) = ([0u64; SKIPPED + 1], 0u64);
@@ -219,7 +222,8 @@ impl Word {
         loop {
             let near = now[0] | ((now[1] | now[2]) & skips);
             let next = if near == 0 {
-                letters.find(|(states, begins)| states & 2 != 0 || (*begins && ever & jumps != 0))
+                let after = (ever & jumps) << 1 | FIRST;
+                letters.find(|(states, begins)| states & if *begins { after } else { FIRST } != 0)
             } else {
                 letters.next()
             };

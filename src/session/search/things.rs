@@ -3,6 +3,7 @@
 //! A thing stands for the row of the calls tree that one would look for: a function's among all functions, a kernel's
 //! under its busiest stream. The list is made grouping by grouping, a turn for each.
 
+use std::cmp::Reverse;
 use std::time::Instant;
 
 use rustc_hash::FxHashMap;
@@ -32,6 +33,18 @@ pub(super) struct Things {
     done: usize,
     /// Events that there were, and names of call sites, when that began.
     of: (u64, u64),
+    /// What was found last, as it was ranked: a text is asked for again as long as it is shown.
+    best: Option<Best>,
+}
+
+/// The best things that a text finds.
+#[derive(Debug)]
+struct Best {
+    text: String,
+    /// Of which kind, and how many at most.
+    of: (Option<EntryKind>, usize),
+    count: usize,
+    things: Vec<Thing>,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -56,9 +69,11 @@ impl Things {
         let mut answer = SearchAnswer { id: request.id, ..SearchAnswer::default() };
         let now = (model.trace.events(), model.symbols.version());
         let grown = now.0 > self.of.0 + self.of.0 / OLDER || (now != self.of && now.0 < 100_000);
-        if self.done >= GROUPINGS.len() && grown {
+        let begun = self.done > 0;
+        if !begun || (self.done >= GROUPINGS.len() && grown) {
             (self.done, self.of) = (0, now);
             self.list.clear();
+            self.best = None;
         }
         while let Some(&grouping) = GROUPINGS.get(self.done) {
             self.take(model, grouping, kind.is_some());
@@ -75,10 +90,11 @@ impl Things {
             answer.share = Some(900);
             return answer;
         }
-        let mut found = self.ranked(&request.text, pattern.as_ref());
-        found.retain(|thing| kind.is_none_or(|kind| thing.kind == kind));
-        answer.count = found.len() as u64;
-        answer.entries = found.into_iter().take(limit).map(|thing| self.entry(model, &thing, kind.is_some())).collect();
+        let known = self.best.take().filter(|best| best.text == request.text && best.of == (kind, limit));
+        let best = known.unwrap_or_else(|| self.ranked(&request.text, pattern.as_ref(), (kind, limit)));
+        answer.count = best.count as u64;
+        answer.entries = best.things.iter().map(|thing| self.entry(model, thing, kind.is_some())).collect();
+        self.best = Some(best);
         answer
     }
 
@@ -111,18 +127,29 @@ impl Things {
         }
     }
 
-    /// What is found, the best first.
-    fn ranked(&self, text: &str, pattern: Option<&Pattern>) -> Vec<Thing> {
+    /// What is found, of a kind and the `limit` best, the best first.
+    fn ranked(&self, text: &str, pattern: Option<&Pattern>, of: (Option<EntryKind>, usize)) -> Best {
+        let (kind, limit) = of;
         let finds = self.names.finds(text);
         let is_found = |thing: &&Thing| pattern.is_none() || finds.is_some_and(|finds| finds.has(thing.name));
-        let mut found: Vec<Thing> = self.list.iter().filter(is_found).copied().collect();
-        found.sort_unstable_by_key(|thing| (std::cmp::Reverse(thing.total_ns), thing.kind, thing.key));
+        let is_asked_for = |thing: &&Thing| kind.is_none_or(|kind| thing.kind == kind);
+        let mut found: Vec<Thing> = self.list.iter().filter(is_asked_for).filter(is_found).copied().collect();
+        let count = found.len();
+        let by_time = |thing: &Thing| (Reverse(thing.total_ns), thing.kind, thing.key);
+        // No more are put in order than can be among the best.
+        let most = limit.max(RANKED);
+        if count > most {
+            found.select_nth_unstable_by_key(most, by_time);
+            found.truncate(most);
+        }
+        found.sort_unstable_by_key(by_time);
         if let Some(pattern) = pattern {
             let rest = found.split_off(found.len().min(RANKED));
-            found.sort_by_cached_key(|thing| std::cmp::Reverse(pattern.score(self.names.text(thing.name))));
+            found.sort_by_cached_key(|thing| Reverse(pattern.score(self.names.text(thing.name))));
             found.extend(rest);
         }
-        found
+        found.truncate(limit);
+        Best { text: text.to_owned(), of, count, things: found }
     }
 
     fn entry(&self, model: &mut Model, thing: &Thing, whole: bool) -> Entry {
@@ -152,5 +179,43 @@ const fn kind_in(grouping: Grouping, what: What) -> Option<EntryKind> {
         (Grouping::Range, What::Range(..)) => Some(EntryKind::Range),
         (Grouping::CallSite, What::Site(_)) => Some(EntryKind::Site),
         _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use proptest::prelude::*;
+
+    use super::*;
+
+    proptest! {
+        #[test]
+        fn the_best_are_those_of_a_list_in_full_order(
+            names in prop::collection::vec("[abM_]{1,8}", 1..40), totals in prop::collection::vec(0u64..5, 40),
+            text in "[abM]{0,3}", limit in 0usize..50,
+        ) {
+            let mut things = Things::default();
+            for (at, (name, &total_ns)) in names.iter().zip(&totals).enumerate() {
+                let (name, key) = (things.names.add(name), crate::graph::NodeKey(at as u64));
+                let (kind, grouping) = (EntryKind::Function, Grouping::Flat);
+                things.list.push(Thing { kind, name, grouping, key, total_ns, count: 1 });
+            }
+            let pattern = Pattern::new(&text);
+            if let Some(pattern) = &pattern {
+                prop_assert!(things.names.look_for(&text, pattern, Instant::now() + Duration::from_secs(60)));
+            }
+            let best = things.ranked(&text, pattern.as_ref(), limit);
+            let mut twin: Vec<&Thing> = things.list.iter().collect();
+            twin.retain(|thing| pattern.as_ref().is_none_or(|pattern| pattern.finds(things.names.text(thing.name))));
+            prop_assert_eq!(best.count, twin.len());
+            twin.sort_by_key(|thing| {
+                let score = pattern.as_ref().map_or(0, |pattern| pattern.score(things.names.text(thing.name)));
+                (Reverse(score), Reverse(thing.total_ns), thing.key)
+            });
+            let keys = |things: &mut dyn Iterator<Item = &Thing>| things.map(|thing| thing.key).collect::<Vec<_>>();
+            prop_assert_eq!(keys(&mut best.things.iter()), keys(&mut twin.into_iter().take(limit)));
+        }
     }
 }
