@@ -4,17 +4,18 @@
 //! call in it, and single calls, from 24 call sites), decodes it, decodes it with the tree in the batches of a session,
 //! and then asks for rows. All in one run, so that the ratios mean something; three rounds, the best counts.
 
+mod common;
+
 use std::io::Cursor;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use common::Made;
 use umtui::correlate::Allocations;
 use umtui::graph::{Folds, Grouping, Labels, Rows, Tree, What, WindowRequest, Windows, Work};
 use umtui::parse::NativeReader;
-use umtui::parse::native::writer::{CallRecord, FileInfo, NativeWriter};
 use umtui::trace::{Bytes, Layer, ProcessId, Trace, TrackId};
 
-const THREADS: u32 = 8;
 const BATCH: usize = 16 * 1024;
 const ROUNDS: usize = 3;
 
@@ -163,51 +164,11 @@ fn read(bytes: &Arc<dyn Bytes>, each: &mut dyn FnMut(&Trace)) -> (Trace, Duratio
 
 /// A trace of about so many calls.
 fn write(events: u64) -> Vec<u8> {
-    let mut writer = NativeWriter::new(Cursor::new(Vec::new()), FileInfo::default(), 1 << 20);
-    let made = make(&mut writer, events);
-    match made.and_then(|()| writer.finish(true)) {
+    match Made::calls(events, 10_000).write(Cursor::new(Vec::new())) {
         Ok(out) => out.into_inner(),
         Err(error) => {
             eprintln!("cannot write the trace: {error}");
             Vec::new()
         }
     }
-}
-
-fn make(writer: &mut NativeWriter<Cursor<Vec<u8>>>, events: u64) -> std::io::Result<()> {
-    let launch = writer.api(Layer::Runtime, "cudaLaunchKernel(function:ptr@32)")?;
-    let inner = writer.api(Layer::Driver, "cuLaunchKernel(function:handle@32)")?;
-    let singles =
-        ["cudaMalloc(ptr:*ptr@28 bytes:size@36)", "cudaFree(ptr:ptr@28)", "cudaStreamSynchronize(stream:handle@32)"];
-    let singles = singles.map(|signature| writer.api(Layer::Runtime, signature));
-    let mut random = 0x2545_f491_4f6c_dd1du64;
-    let mut now = 1_000_000;
-    let mut made = 0;
-    while made < events {
-        random ^= random << 13;
-        random ^= random >> 7;
-        random ^= random << 17;
-        let thread = 100 + (random >> 8) as u32 % THREADS;
-        let site = 0x40_0000 + (random >> 16) % 24 * 16;
-        let duration = 200 + (random >> 24) % 4000;
-        // Of 100,000 addresses.
-        let address = 0x7000_0000_0000 + (random >> 20) % 100_000 * 4096;
-        let arguments = [address.to_le_bytes(), 4096u64.to_le_bytes()].concat();
-        let call = CallRecord { site, arguments, ..CallRecord::default() };
-        now += 10_000;
-        if random % 10 < 6 {
-            let start = now + 100;
-            writer.call(thread, &CallRecord { api: inner, start, duration, depth: 1, ..call.clone() })?;
-            writer.call(thread, &CallRecord { api: launch, start: now, duration: duration + 300, ..call })?;
-            made += 2;
-        } else {
-            let api = match singles.get((random >> 40) as usize % 3) {
-                Some(Ok(api)) => *api,
-                _ => launch,
-            };
-            writer.call(thread, &CallRecord { api, start: now, duration, ..call })?;
-            made += 1;
-        }
-    }
-    Ok(())
 }

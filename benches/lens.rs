@@ -1,27 +1,28 @@
 //! What a change of the lens costs, beside the call tree of the same calls, on one core.
 //!
 //! `cargo bench --bench lens [-- MILLIONS]` writes a trace (8 threads, a runtime call with the driver call in it and
-//! single calls, from 24 call sites) into a file, loads it, and looks at it through several lenses: the time to the
+//! single calls, from 24 call sites, kernels and ranges) into a file, loads it, and looks at it through several lenses: the time to the
 //! first answer of the calls screen and of the events screen, as a session's slices of 4 ms give it, and the time until
-//! everything has been looked at. Three rounds, medians.
+//! everything has been looked at, in processor time of the thread; then what other groupings take through the same lens,
+//! at first and again. Three rounds, medians.
+
+mod common;
 
 use std::fs::File;
 use std::io::BufWriter;
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
+use common::{Made, cpu};
 use umtui::filter::{Condition, expression};
 use umtui::graph::Tree;
 use umtui::lens::Lens;
-use umtui::parse::native::writer::{CallRecord, FileInfo, NativeWriter};
 use umtui::session::Loaded;
 use umtui::session::view::{CallsRequest, Column, EventKinds, EventsAt, EventsRequest, Folds, Grouping, View};
-use umtui::trace::Layer;
 
-const THREADS: u32 = 8;
 const ROUNDS: usize = 3;
 
-const LENSES: [(&str, Option<(u64, u64)>); 9] = [
+const LENSES: [(&str, Option<(u64, u64)>); 15] = [
     ("api:cudaMalloc", None),
     ("-thread:103", None),
     ("duration>=2us", None),
@@ -30,24 +31,35 @@ const LENSES: [(&str, Option<(u64, u64)>); 9] = [
     ("children-of(api:cudaLaunchKernel)", None),
     ("callers-of(duration>=4us)", None),
     ("size>=1KiB", None),
+    ("kernel:*kernel_7<*", None),
+    ("callers-of(kernel:*kernel_7<*)", None),
+    ("range:\"step 7\"", None),
+    ("range:\"step 7\" duration>=2us -thread:103", None),
+    ("stream:8 or api:cudaFree", None),
     ("", Some((1_000_000_000, 2_000_000_000))),
+    ("duration>=2us", Some((1_000_000_000, 2_000_000_000))),
 ];
+/// Screens besides calls by thread.
+const GROUPINGS: [Grouping; 3] = [Grouping::Stream, Grouping::Range, Grouping::Flat];
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     let millions = std::env::args().filter_map(|word| word.parse::<u64>().ok()).next().unwrap_or(10);
     let folder = tempfile::tempdir()?;
     let path = folder.path().join("bench.umt");
-    write(&path, millions * 1_000_000)?;
+    let kernels = (0..64).map(|number| format!("void kernel_{number}<float>(float*, int)")).collect();
+    // A quarter of the events are kernels.
+    let made = Made { events: millions * 1_000_000, step_ns: 1_000, kernels };
+    made.write(BufWriter::new(File::create(&path)?))?;
     let mut loaded = Loaded::load_all(std::slice::from_ref(&path))?;
     let events = loaded.trace().events();
     println!("{events} events, {} threads", loaded.trace().tracks.len());
     let tree = median(|| {
-        let begun = Instant::now();
+        let begun = cpu();
         let mut tree = Tree::default();
         tree.update(loaded.trace());
-        begun.elapsed()
+        cpu() - begun
     });
-    println!("call tree, one pass: {tree:?}");
+    println!("call tree, one pass: {tree:.1?}");
     println!(
         "{:40} {:>12} {:>12} {:>12} {:>12} {:>8}",
         "lens", "calls first", "events first", "complete", "shown", "of tree"
@@ -60,14 +72,14 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         let mut shown = 0;
         for _ in 0..ROUNDS {
             loaded.look_through(&Lens::default(), "", Duration::ZERO)?;
-            let calls = loaded.first_answer(&lens, calls(), Duration::from_millis(4));
+            let calls = loaded.first_answer(&lens, calls_view(Grouping::Thread), Duration::from_millis(4));
             loaded.look_through(&Lens::default(), "", Duration::ZERO)?;
             let events = loaded.first_answer(&lens, events_at_end(), Duration::from_millis(4));
             loaded.look_through(&Lens::default(), "", Duration::ZERO)?;
-            let begun = Instant::now();
+            let begun = cpu();
             loaded.look_through(&lens, text, Duration::ZERO)?;
-            loaded.view(calls_view());
-            times.push((calls, events, begun.elapsed()));
+            loaded.view(calls_view(Grouping::Thread));
+            times.push((calls, events, cpu() - begun));
             shown = loaded.lens_status().map_or(0, |status| status.shown);
         }
         let pick = |of: fn(&(Duration, Duration, Duration)) -> Duration| {
@@ -78,7 +90,19 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         let (calls, events, complete) = (pick(|one| one.0), pick(|one| one.1), pick(|one| one.2));
         let ratio = complete.as_secs_f64() / tree.as_secs_f64();
         let name = if text.is_empty() { format!("{range:?}") } else { text.to_owned() };
-        println!("{name:40} {calls:>12.1?} {events:>12.1?} {complete:>12.1?} {shown:>12} {ratio:>8.2}");
+        // What is made anew for another screen through the same lens, and its rows; then the rows alone.
+        let screens = GROUPINGS.map(|grouping| {
+            let times = [(); 2].map(|()| {
+                let begun = cpu();
+                loaded.view(calls_view(grouping));
+                cpu() - begun
+            });
+            format!("{grouping:?} {:.0?} {:.1?}", times[0], times[1])
+        });
+        println!(
+            "{name:40} {calls:>12.1?} {events:>12.1?} {complete:>12.1?} {shown:>12} {ratio:>8.2}   {}",
+            screens.join(", ")
+        );
     }
     Ok(())
 }
@@ -89,13 +113,9 @@ fn median(mut run: impl FnMut() -> Duration) -> Duration {
     times.get(ROUNDS / 2).copied().unwrap_or_default()
 }
 
-fn calls() -> View {
-    calls_view()
-}
-
-fn calls_view() -> View {
+fn calls_view(grouping: Grouping) -> View {
     View::Calls(CallsRequest {
-        grouping: Grouping::Thread,
+        grouping,
         sort: (Column::Total, true),
         folds: Arc::new(Folds { open_depth: 2, ..Folds::default() }),
         cursor: None,
@@ -106,42 +126,4 @@ fn calls_view() -> View {
 
 fn events_at_end() -> View {
     View::Events(EventsRequest { node: None, at: EventsAt::End, rows: 50, kinds: EventKinds::ALL, details: None })
-}
-
-/// A trace of about so many calls.
-fn write(path: &std::path::Path, events: u64) -> std::io::Result<()> {
-    let mut writer = NativeWriter::new(BufWriter::new(File::create(path)?), FileInfo::default(), 1 << 20);
-    let launch = writer.api(Layer::Runtime, "cudaLaunchKernel(function:ptr@32)")?;
-    let inner = writer.api(Layer::Driver, "cuLaunchKernel(function:handle@32)")?;
-    let singles =
-        ["cudaMalloc(ptr:*ptr@28 bytes:size@36)", "cudaFree(ptr:ptr@28)", "cudaStreamSynchronize(stream:handle@32)"];
-    let singles: Vec<_> =
-        singles.iter().map(|signature| writer.api(Layer::Runtime, signature)).collect::<Result<_, _>>()?;
-    let mut random = 0x2545_f491_4f6c_dd1du64;
-    let mut now = 1_000_000;
-    let mut made = 0;
-    while made < events {
-        random ^= random << 13;
-        random ^= random >> 7;
-        random ^= random << 17;
-        let thread = 100 + (random >> 8) as u32 % THREADS;
-        let site = 0x40_0000 + (random >> 16) % 24 * 16;
-        let duration = 200 + (random >> 24) % 4000;
-        let address = 0x7000_0000_0000 + (random >> 20) % 100_000 * 4096;
-        let arguments = [address.to_le_bytes(), 4096u64.to_le_bytes()].concat();
-        let call = CallRecord { site, arguments, ..CallRecord::default() };
-        now += 1_000;
-        if random % 10 < 6 {
-            let start = now + 100;
-            writer.call(thread, &CallRecord { api: inner, start, duration, depth: 1, ..call.clone() })?;
-            writer.call(thread, &CallRecord { api: launch, start: now, duration: duration + 300, ..call })?;
-            made += 2;
-        } else {
-            let api = singles.get((random >> 40) as usize % 3).copied().unwrap_or(launch);
-            writer.call(thread, &CallRecord { api, start: now, duration, ..call })?;
-            made += 1;
-        }
-    }
-    writer.finish(true)?;
-    Ok(())
 }
