@@ -6,6 +6,7 @@ pub mod cli;
 pub mod config;
 pub mod correlate;
 pub mod export;
+pub(crate) mod files;
 pub mod filter;
 pub mod forward;
 pub mod graph;

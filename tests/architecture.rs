@@ -9,7 +9,8 @@ use std::path::{Path, PathBuf};
 const ARROWS: &[(&str, &[&str])] = &[
     ("trace", &[]),
     ("launch", &[]),
-    ("filter", &["trace"]),
+    ("files", &[]),
+    ("filter", &["trace", "files"]),
     ("parse", &["trace"]),
     ("source", &["trace"]),
     ("forward", &["trace", "parse", "source"]),
@@ -21,8 +22,8 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("session", &["trace", "parse", "source", "correlate", "symbols", "graph", "launch", "filter", "lens"]),
     ("report", &["trace", "correlate", "symbols", "memory", "graph", "session", "filter", "lens"]),
     ("export", &["trace", "parse", "symbols", "graph", "session", "filter", "lens"]),
-    ("config", &[]),
-    ("ui", &["session", "config", "filter"]),
+    ("config", &["files"]),
+    ("ui", &["session", "config", "filter", "files"]),
     (
         "cli",
         &[

@@ -58,7 +58,13 @@ pub(super) fn look(seen: &Seen) -> anyhow::Result<(Look, Option<PathBuf>)> {
     Ok((Look { filter, range: lens.range, off: false }, file))
 }
 
-/// Looks at recordings through it.
+/// What the filter that a screen begins with may not have been meant to say.
+pub(super) fn doubt(look: &Look) -> Option<String> {
+    let chosen = look.filter.as_ref()?;
+    filter::doubts(&chosen.condition).into_iter().next().map(|doubt| format!("--filter: {doubt}"))
+}
+
+/// Looks at recordings through it, and says what of the filter may not be meant.
 ///
 /// # Errors
 /// If it is none.
@@ -67,6 +73,9 @@ pub(super) fn look_through(
     (lens, text): &(Lens, String),
     progress: &Progress,
 ) -> anyhow::Result<()> {
+    for doubt in lens.condition.iter().flat_map(|condition| filter::doubts(condition)) {
+        progress.say(&format!("umtui: --filter: {doubt}"));
+    }
     if !lens.is_clear() {
         loaded.look_through_telling(lens, text, NAMING, &mut |headway| progress.tell(headway))?;
         let steps = loaded.lens_status().and_then(|status| status.steps).filter(|steps| steps.ns.is_none());

@@ -73,6 +73,13 @@ impl Progress {
         state.now = Some((headway, since));
     }
 
+    /// Writes a line of its own to stderr.
+    pub(super) fn say(&self, what: &str) {
+        let mut state = lock(&self.state);
+        state.erase();
+        eprintln!("{what}");
+    }
+
     /// Erases the line for good: something else is written to the terminal now.
     pub(super) fn hush(&self) {
         let mut state = lock(&self.state);

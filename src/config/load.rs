@@ -1,7 +1,6 @@
 //! Finding and reading the file.
 
-use std::fs::File;
-use std::io::{self, Read as _};
+use std::io;
 use std::path::{Path, PathBuf};
 
 use super::path::{self, Named};
@@ -9,13 +8,13 @@ use super::problem::{Place, Problem};
 use super::read::{self, Config};
 
 /// Nobody writes so many settings; more is another file.
-const LARGEST: u64 = 1 << 20;
+const LARGEST: usize = 1 << 20;
 
 /// The user's settings, from wherever they are. A file that cannot be read is a problem, unless nobody named it.
 #[must_use]
 pub fn load(flag: Option<&Path>, variable: impl Fn(&str) -> Option<PathBuf>) -> Config {
     let Some((file, named)) = path::find(flag, variable) else { return Config::default() };
-    let mut config = match bytes(&file) {
+    let mut config = match crate::files::read_small(&file, LARGEST) {
         Ok(bytes) => from_bytes(bytes),
         Err(error) if error.kind() == io::ErrorKind::NotFound && named == Named::Usual => Config::default(),
         Err(error) => Config { problems: vec![Problem::error(None, unreadable(&error, named))], ..Config::default() },
@@ -33,16 +32,10 @@ fn unreadable(error: &io::Error, named: Named) -> String {
     format!("cannot be read{by}: {error}")
 }
 
-fn bytes(file: &Path) -> io::Result<Vec<u8>> {
-    let mut bytes = Vec::new();
-    File::open(file)?.take(LARGEST + 1).read_to_end(&mut bytes)?;
-    Ok(bytes)
-}
-
 fn from_bytes(bytes: Vec<u8>) -> Config {
     let refused =
         |place, text: &str| Config { found: true, problems: vec![Problem::error(place, text)], ..Config::default() };
-    if bytes.len() as u64 > LARGEST {
+    if bytes.len() > LARGEST {
         return refused(None, "is larger than 1 MiB, which no config file is");
     }
     match String::from_utf8(bytes) {

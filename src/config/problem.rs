@@ -71,10 +71,24 @@ impl Problem {
 
 /// What a file says may be anything; a terminal is to be told nothing by it.
 fn printable(text: String) -> String {
-    if !text.contains(char::is_control) {
+    /// Characters of the longest message; a key may be as long as the file.
+    const LONGEST: usize = 400;
+    // Controls, and what turns the direction of writing or is not seen.
+    let escaped = |c: char| {
+        c.is_control()
+            || matches!(c, '\u{61c}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}' | '\u{feff}')
+    };
+    let cut = text.char_indices().nth(LONGEST).map(|(at, _)| at);
+    if cut.is_none() && !text.contains(escaped) {
         return text;
     }
-    text.chars().flat_map(|c| if c.is_control() { c.escape_default().collect() } else { vec![c] }).collect()
+    let shown = text.get(..cut.unwrap_or(text.len())).unwrap_or_default();
+    let mut out: String =
+        shown.chars().flat_map(|c| if escaped(c) { c.escape_default().collect() } else { vec![c] }).collect();
+    if cut.is_some() {
+        out.push_str("...");
+    }
+    out
 }
 
 /// A piece of the file's text and its place.

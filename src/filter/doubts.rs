@@ -7,9 +7,60 @@ use super::fields::{self, Field, hint};
 use super::{Condition, Matcher, Pattern, TextField};
 
 /// Fields whose values are few and known.
-const CLOSED: [(TextField, &[&str]); 2] = [
+const CLOSED: [(TextField, &[&str]); 3] = [
     (TextField::Layer, &["runtime", "driver", "gpu"]),
+    (TextField::Kind, KINDS),
     (TextField::Cause, &["user", "coherence", "prefetch", "eviction", "access-counters", "unknown"]),
+];
+
+/// What the lens calls things (`lens::words`).
+const KINDS: &[&str] = &[
+    "call",
+    "kernel",
+    "graph",
+    "copy",
+    "set",
+    "migration",
+    "fault",
+    "range",
+    "mark",
+    "wait",
+    "event",
+    "allocation",
+    "overhead",
+    "cpu-fault",
+    "gpu-fault",
+    "thrashing",
+    "throttling",
+    "remote-map",
+    "device",
+    "managed",
+    "host",
+    "pinned",
+    "registered",
+    "pool",
+    "mapped",
+    "pageable",
+    "peer",
+    "p2p",
+    "h2d",
+    "d2h",
+    "d2d",
+    "h2h",
+    "h2a",
+    "a2h",
+    "a2a",
+    "a2d",
+    "d2a",
+    "host-to-device",
+    "device-to-host",
+    "device-to-device",
+    "host-to-host",
+    "host-to-array",
+    "array-to-host",
+    "array-to-array",
+    "array-to-device",
+    "device-to-array",
 ];
 
 /// Sentences about patterns that fit nothing known, each with the nearest name.
@@ -45,7 +96,7 @@ fn add(condition: &Condition, doubts: &mut Vec<String>) {
                     return;
                 }
                 let name = fields::name_of(Field::Text(*field));
-                let list = known.join(", ");
+                let list = known.get(..13).map_or_else(|| known.join(", "), |some| some.join(", ") + ", ...");
                 format!("no {name} fits {}; known are {list}{}", quoted(text), hint(text, known.iter().copied()))
             };
             doubts.push(what);
@@ -68,5 +119,20 @@ mod tests {
         let doubted = "no cause fits `evction`; known are user, coherence, prefetch, eviction, access-counters, unknown; did you mean eviction?";
         assert_eq!(doubts("cause:evction"), [doubted]);
         assert_eq!(doubts("my_kernel"), Vec::<String>::new());
+        let doubted = doubts("kind:kernal");
+        assert!(doubted[0].starts_with("no kind fits `kernal`; known are call, kernel, "), "{doubted:?}");
+        assert!(doubted[0].ends_with(", ...; did you mean kernel?"), "{doubted:?}");
+        assert_eq!(doubts("kind:h2d,host-*,PINNED"), Vec::<String>::new());
+    }
+
+    #[test]
+    fn every_kind_that_the_lens_knows_is_known_here() {
+        let source = include_str!("../lens/words.rs");
+        let kinds = &source[source.find("fn call_kinds").unwrap()..source.find("fn cause").unwrap()];
+        let is_kind =
+            |word: &&str| word.bytes().all(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-');
+        for word in kinds.split('"').skip(1).step_by(2).filter(is_kind) {
+            assert!(KINDS.contains(&word) || word.starts_with("cu"), "{word}");
+        }
     }
 }

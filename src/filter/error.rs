@@ -103,12 +103,12 @@ fn excerpt(line: &str, column: usize, marked: usize) -> String {
 
 /// Text from a file as it may be shown on a terminal.
 pub(super) fn safe(text: &str) -> String {
-    let escaped = |char: char| char.is_control() || matches!(char, '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}');
+    let invisible = |char: char| matches!(char, '\u{61c}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}' | '\u{feff}');
     let mut safe = String::new();
     for char in text.chars() {
         match char {
             '\t' => safe.push(' '),
-            char if escaped(char) || ('\u{2066}'..='\u{2069}').contains(&char) => safe.extend(char.escape_unicode()),
+            char if char.is_control() || invisible(char) => safe.extend(char.escape_unicode()),
             char => safe.push(char),
         }
     }

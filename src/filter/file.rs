@@ -1,7 +1,5 @@
 //! A filter with its name, read from a file or a text in whichever spelling, and written.
 
-use std::fs::File;
-use std::io::Read as _;
 use std::path::Path;
 
 use super::error::FilterError;
@@ -75,10 +73,7 @@ impl Filter {
         let origin = path.to_string_lossy();
         let whole = |why: String| FilterError::whole(&origin, why);
         let unreadable = |error: std::io::Error| whole(format!("cannot be read: {error}"));
-        let mut bytes = Vec::new();
-        // One byte more than may be, to see that there is more.
-        let file = File::open(path).map_err(unreadable)?;
-        file.take(MAX_BYTES as u64 + 1).read_to_end(&mut bytes).map_err(unreadable)?;
+        let bytes = crate::files::read_small(path, MAX_BYTES).map_err(unreadable)?;
         if bytes.len() > MAX_BYTES {
             return Err(whole(format!("is larger than {} KiB, which no filter is", MAX_BYTES >> 10)));
         }

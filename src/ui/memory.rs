@@ -4,7 +4,7 @@
 //! place and then moved there. What cannot be read is as if nothing had been remembered.
 
 use std::fs;
-use std::io::{self, Read as _};
+use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -20,7 +20,7 @@ pub const MARKS: usize = 100;
 /// Nodes whose fold is kept.
 const FOLDS: usize = 5_000;
 /// Longest file that is read, bytes.
-const LONGEST: u64 = 1 << 20;
+const LONGEST: usize = 1 << 20;
 
 /// A mark.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -58,9 +58,7 @@ impl Memory {
     /// What is remembered of a trace.
     pub fn read(folder: &Path, trace: u64) -> Self {
         let read = || -> io::Result<Value> {
-            let mut text = String::new();
-            fs::File::open(file(folder, trace))?.take(LONGEST).read_to_string(&mut text)?;
-            Ok(serde_json::from_str(&text)?)
+            Ok(serde_json::from_slice(&crate::files::read_small(&file(folder, trace), LONGEST)?)?)
         };
         read().map(|value| Self::of(&value)).unwrap_or_default()
     }

@@ -43,7 +43,16 @@ impl Handle for Fake {
     fn ask(&self, request: ViewRequest) {
         let mut said = self.said.lock().unwrap();
         said.asked.push(request.clone());
-        let search = request.search.as_ref().map(|search| crate::searched::search(&request.view, search));
+        let mut search = request.search.as_ref().map(|search| crate::searched::search(&request.view, search));
+        if let (Some(answer), false) = (&mut search, said.names.is_empty()) {
+            let found = answer.found.iter_mut().map(|found| &mut found.place);
+            answer
+                .entries
+                .iter_mut()
+                .map(|entry| &mut entry.label)
+                .chain(found)
+                .for_each(|text| rename(text, &said.names));
+        }
         let body = match request.view {
             View::Overview { rows, .. } => {
                 let usual = overview(rows);
@@ -178,13 +187,16 @@ fn number_of(screen: ScreenId) -> &'static str {
     }
 }
 
+/// Calls a thing by one of these names.
+fn rename(text: &mut String, names: &[String]) {
+    let mut hasher = DefaultHasher::new();
+    text.hash(&mut hasher);
+    text.clone_from(&names[(hasher.finish() % names.len() as u64) as usize]);
+}
+
 /// An answer in which everything is called by one of these names; a thing has always the same.
 fn renamed(body: Body, status: &mut Status, names: &[String]) -> Body {
-    let name = |text: &mut String| {
-        let mut hasher = DefaultHasher::new();
-        text.hash(&mut hasher);
-        text.clone_from(&names[(hasher.finish() % names.len() as u64) as usize]);
-    };
+    let name = |text: &mut String| rename(text, names);
     name(&mut status.name);
     match body {
         Body::Overview(mut rows) => {

@@ -17,7 +17,7 @@ use unicode_width::{UnicodeWidthChar as _, UnicodeWidthStr as _};
 use crate::fixture::{Stage, fixed, live, stage_on, stage_saying, theme};
 
 /// What a program, a file or another machine may call something; as the session hands it on.
-fn names(longest: usize) -> Vec<String> {
+pub fn names(longest: usize) -> Vec<String> {
     let names = [
         "\x1b[2J\x1b[1;1H\x1b]0;title\x07\x1bP1$r\x1b\\".to_owned(),
         "\u{9b}31m\u{90}\u{85}bell\x07back\x08\x7f\0".to_owned(),

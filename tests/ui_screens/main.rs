@@ -6,6 +6,7 @@ mod budget;
 mod find;
 mod fixture;
 mod hostile;
+mod hostile_layers;
 mod keys;
 mod lens;
 mod screens;

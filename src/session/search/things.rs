@@ -206,7 +206,7 @@ mod tests {
             if let Some(pattern) = &pattern {
                 prop_assert!(things.names.look_for(&text, pattern, Instant::now() + Duration::from_secs(60)));
             }
-            let best = things.ranked(&text, pattern.as_ref(), limit);
+            let best = things.ranked(&text, pattern.as_ref(), (None, limit));
             let mut twin: Vec<&Thing> = things.list.iter().collect();
             twin.retain(|thing| pattern.as_ref().is_none_or(|pattern| pattern.finds(things.names.text(thing.name))));
             prop_assert_eq!(best.count, twin.len());
