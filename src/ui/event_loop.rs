@@ -24,6 +24,9 @@ use crate::session::view::Answer;
 /// A session that the watchdog can reach too.
 pub type SharedHandle = Arc<Mutex<Box<dyn Handle>>>;
 
+/// Longest rest that a link gets after a frame that took it long: who types then is not to wait for more than the link.
+const REST: Duration = Duration::from_millis(100);
+
 /// Everything that the loop waits for comes as one of these.
 #[derive(Clone, Debug)]
 pub enum Message {
@@ -162,7 +165,7 @@ where
         let now = Instant::now();
         self.ask(now);
         self.show_continuations(now);
-        let frame_due = self.drawn.map(|drawn| drawn + self.frame.max(self.cost * 2));
+        let frame_due = self.drawn.map(|drawn| drawn + self.frame.max(self.cost + self.cost.min(REST)));
         if self.dirty && frame_due.is_none_or(|due| due <= now) {
             self.draw()?;
         }

@@ -286,7 +286,10 @@ impl Lenses {
         }
         let condition = match self.listed.iter().find(|listed| listed.name == text) {
             Some(listed) => listed.filter.clone()?.condition,
-            None if text.starts_with('<') => Filter::of_bytes("", None, text.as_bytes())?.condition,
+            // In one line it can be read in the heading, and changed.
+            None if text.starts_with('<') => {
+                return Ok(Some(Chosen::read(&Filter::of_bytes("", None, text.as_bytes())?)));
+            }
             None => expression::read("", text)?,
         };
         Ok(Chosen::named(text, condition))
