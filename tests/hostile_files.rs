@@ -124,6 +124,7 @@ fn filters() -> Vec<(&'static str, String, Option<&'static str>)> {
         ("minus-size.expr", "size>=-1MiB".into(), Some("expected a size")),
         ("address.expr", "address:0xffffffffffffffffff".into(), Some("is too large for an address")),
         ("backwards.expr", "time:2s..1s".into(), Some("ends before it begins")),
+        ("unequal.expr", "dur!=1us".into(), Some(":1:4: there is no !=; write not dur=...")),
         ("nan.toml", "[threshold]\nduration = nan\n".into(), Some("nan.toml:2:12: expected a quantity")),
         ("minus.toml", "[threshold]\nduration = -5\n".into(), Some("minus.toml:2:12: expected a duration")),
         ("date.toml", "[threshold]\nduration = 2020-01-01\n".into(), Some("date.toml:2:12: expected a quantity")),

@@ -186,6 +186,12 @@ impl<'a> Parser<'a> {
                 let quotes = if hint.is_empty() { "; a name with this sign in it needs quotes" } else { "" };
                 Err(self.wrong_here(bytes, format!("no field {}{hint}{quotes}", quoted(name))))
             }
+            // Else it would be taken for the name of a function.
+            Some(_) if after.starts_with("!=") => {
+                self.at += bytes;
+                let why = format!("there is no !=; write not {name}=... or -{name}:...");
+                Err(self.wrong_here(2, why))
+            }
             Some(field) if asks || compares => {
                 self.at += bytes;
                 self.question(field, name)
