@@ -67,7 +67,7 @@ fn a_filter_is_typed_seen_kept_and_undone() {
     terminal.wait_for(&["all time", "cudaMallocManaged"]);
 
     terminal.keys("&api:nothing\r");
-    terminal.wait_for(&["the lens hides everything here"]);
+    terminal.wait_for(&["the lens hides all", "Backspace undoes"]);
     terminal.keys(":clear\r6:range 1ns..2ns\r");
     terminal.wait_for(&["1ns..2ns"]);
     terminal.keys("0");

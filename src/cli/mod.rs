@@ -20,6 +20,7 @@ mod report;
 mod run;
 mod stream;
 mod symbolize;
+mod usage;
 mod whole_file;
 
 use std::ffi::OsString;
@@ -52,6 +53,7 @@ pub fn main() -> ExitCode {
             // As `report` and `open` say it: without the whole filter, which may be long.
             Some(why @ NotRecorded::Filter(filter)) => return unusable(why, Some(filter)),
             Some(why) => return unusable(why, None),
+            None if error.use_stderr() => return unusable(&usage::line(&error), None),
             None => error.exit(),
         },
     };

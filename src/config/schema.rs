@@ -44,8 +44,8 @@ pub static SETTINGS: &[Setting] = &[
         kind: Kind::OneOf(&["auto", "never", "16", "256", "truecolor"]),
         default: "\"auto\"",
         doc: &[
-            "How many colours the terminal has. auto: as NO_COLOR, FORCE_COLOR, CLICOLOR_FORCE, CLICOLOR,",
-            "COLORTERM and TERM say, in this order. --color overrules it.",
+            "How many colours the terminal has. auto: as FORCE_COLOR, CLICOLOR_FORCE, CLICOLOR, COLORTERM and",
+            "TERM say, in this order. NO_COLOR overrules it, and --color both.",
         ],
     },
     Setting {

@@ -8,6 +8,7 @@ use super::gpu_events::Context;
 use super::view::{Half, Launches};
 use crate::correlate::submitting_call;
 use crate::graph::{WorkCell, WorkOf};
+use crate::lens::Selected;
 use crate::trace::activity::{LaneId, What};
 use crate::trace::{Activity, ActivityKind, LaneOf, ProcessId};
 use umtui_wire::activity as wire;
@@ -27,8 +28,8 @@ struct Launch {
 }
 
 impl Context<'_, '_> {
-    /// What is known of the launches that these cells count. They are of one kernel.
-    pub(super) fn launches(&self, cells: &[&WorkCell]) -> Launches {
+    /// What is known of the launches that these cells count, of a lens those that it selects. They are of one kernel.
+    pub(super) fn launches(&self, cells: &[&WorkCell], selected: Option<&Selected>) -> Launches {
         let count = cells.iter().fold(0u64, |sum, cell| sum.saturating_add(cell.stats.sums.count));
         let stride = (count / COMPARED).saturating_add(1);
         let mut list: Vec<Launch> = Vec::new();
@@ -39,7 +40,8 @@ impl Context<'_, '_> {
                 let same = activity.kind == ActivityKind::Kernel
                     && activity.text() == text
                     && activity.device == cell.device
-                    && activity.timed;
+                    && activity.timed
+                    && selected.is_none_or(|selected| selected.record(cell.lane, row));
                 if same {
                     number += 1;
                     if number.is_multiple_of(stride) {

@@ -48,6 +48,11 @@ impl Lensed {
         self.sifting.is_some()
     }
 
+    /// What it selects; `None` without one.
+    pub(super) fn selected(&self) -> Option<&Selected> {
+        self.sifting.as_ref().map(|sifting| &sifting.selected)
+    }
+
     /// What the GPU did of that.
     pub(super) fn gpu(&self) -> Option<&Gpu> {
         self.sifting.as_ref().map(|sifting| &sifting.gpu)
@@ -60,6 +65,7 @@ impl Model {
         if self.lensed.lens == *lens {
             return;
         }
+        self.launches = None;
         let fresh = Lensed { lens: lens.clone(), ..Lensed::default() };
         let before = std::mem::replace(&mut self.lensed, fresh);
         let known = self.kept.exchange(before, lens);
@@ -281,7 +287,20 @@ impl Model {
 
     /// What a lens selects; `None` without one.
     pub(super) fn selected(&self) -> Option<&Selected> {
-        self.lensed.sifting.as_ref().map(|sifting| &sifting.selected)
+        self.lensed.selected()
+    }
+
+    /// Grows with what a lens has decided.
+    pub(super) fn decided(&self) -> u64 {
+        self.lensed.sifting.as_ref().map_or(0, |sifting| sifting.version)
+    }
+
+    /// Does something as if there were no lens.
+    pub(super) fn without_lens<R>(&mut self, each: impl FnOnce(&mut Self) -> R) -> R {
+        let sifting = self.lensed.sifting.take();
+        let done = each(self);
+        self.lensed.sifting = sifting;
+        done
     }
 
     /// Calls that have not ended, in order of start, of a lens those that it selects.

@@ -34,7 +34,7 @@ pub(super) struct Model {
     views: Vec<Derived>,
     matches: Option<(Grouping, NodeKey, Matches)>,
     others: Others,
-    launches: Option<KnownLaunches>,
+    pub(super) launches: Option<KnownLaunches>,
     /// Made when rows by range are first asked for.
     ranged: Option<Ranged>,
     /// What is seen through a lens.
@@ -56,10 +56,10 @@ impl Default for Ranged {
 }
 
 /// Launches of a kernel as they were looked at last.
-struct KnownLaunches {
+pub(super) struct KnownLaunches {
     node: (Grouping, NodeKey),
-    /// Records that there were.
-    records: u64,
+    /// Records that there were, and what a lens had decided.
+    state: (u64, u64),
     at: Instant,
     cost: Duration,
     launches: Launches,
@@ -154,9 +154,6 @@ impl Model {
     pub(super) fn calls(&mut self, request: &CallsRequest) -> CallsRows {
         let Some((windows, cells, namer)) = self.in_rows(request.grouping) else { return CallsRows::default() };
         let mut rows = calls::rows(windows, cells, &namer, request);
-        if self.lensed.is_on() {
-            return rows;
-        }
         if let Some(key) = request.cursor {
             rows.launches = self.launches(request.grouping, key).map(|launches| (key, launches));
         }
@@ -191,26 +188,28 @@ impl Model {
 
     /// What is known of the launches at a node, if it is a kernel's.
     fn launches(&mut self, grouping: Grouping, key: NodeKey) -> Option<Launches> {
-        let rows = &self.views.iter().find(|view| view.windows.rows.grouping() == grouping)?.windows.rows;
+        let rows = &self.seen_view_and_cells(grouping)?.0.rows;
         let row = rows.find(key)?;
         // By range, cells are of no lane.
         if grouping == Grouping::Range || !matches!(rows.get(row)?.what, What::Kernel(_)) {
             return None;
         }
-        let (node, records) = ((grouping, key), self.trace.activities.records());
+        let (node, state) = ((grouping, key), (self.trace.activities.records(), self.decided()));
         if let Some(known) = self.launches.as_ref().filter(|known| known.node == node) {
             // Looking at very many again and again must not hold up what is read.
-            if known.records == records || known.at.elapsed() < known.cost * 20 {
+            if known.state == state || known.at.elapsed() < known.cost * 20 {
                 return Some(known.launches.clone());
             }
         }
         let at = Instant::now();
         let cells = rows.work_cells(row);
-        let cells: Vec<&WorkCell> = cells.into_iter().filter_map(|id| self.gpu.work.cells().get(id as usize)).collect();
+        let cells =
+            cells.into_iter().filter_map(|id| self.lensed.gpu().unwrap_or(&self.gpu).work.cells().get(id as usize));
+        let cells: Vec<&WorkCell> = cells.collect();
         let namer = Namer::new(&self.trace, &mut self.symbols);
         let context = Context { trace: &self.trace, files: &self.files, namer: &namer, streams: &[] };
-        let launches = context.launches(&cells);
-        self.launches = Some(KnownLaunches { node, records, at, cost: at.elapsed(), launches: launches.clone() });
+        let launches = context.launches(&cells, self.lensed.selected());
+        self.launches = Some(KnownLaunches { node, state, at, cost: at.elapsed(), launches: launches.clone() });
         Some(launches)
     }
 

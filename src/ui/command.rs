@@ -46,6 +46,7 @@ pub static COMMANDS: &[Command] = &[
     Command { name: "save", arguments: "NAME", doc: "keep the filter in force under this name", run: save },
     Command { name: "screen", arguments: "NAME", doc: "show a screen", run: screen },
     Command { name: "group", arguments: "BY", doc: "put the calls together by thread, stream, ...", run: group },
+    Command { name: "theme", arguments: "NAME", doc: "draw in another theme, until the end", run: theme },
     Command { name: "time", arguments: "1.5s", doc: "go to the first event from that time on", run: time },
     Command { name: "row", arguments: "1234", doc: "go to the event with that number", run: row },
     Command { name: "address", arguments: "0x7f..", doc: "go to the call that allocated it", run: address },
@@ -120,6 +121,10 @@ fn save(name: &str) -> Result<Effect, String> {
 
 fn screen(name: &str) -> Result<Effect, String> {
     name.parse::<ScreenId>().map(Effect::Go)
+}
+
+fn theme(name: &str) -> Result<Effect, String> {
+    Ok(Effect::Theme(name.to_owned()))
 }
 
 fn group(name: &str) -> Result<Effect, String> {

@@ -44,8 +44,8 @@ pub enum Ask {
     Marks,
     /// What is to be shown.
     Filter,
-    /// Filters to choose from.
-    Filters,
+    /// A name for a filter.
+    Name,
 }
 
 impl Ask {
@@ -55,7 +55,8 @@ impl Ask {
             Self::Search => "/",
             Self::Filter => "&",
             Self::Palette => ":",
-            Self::Finder | Self::Marks | Self::Filters => "> ",
+            Self::Name => "name ",
+            Self::Finder | Self::Marks => "> ",
         }
     }
 
@@ -67,19 +68,23 @@ impl Ask {
             Self::Palette => "commands",
             Self::Marks => "marks",
             Self::Filter => "filter",
-            Self::Filters => "filters",
+            Self::Name => "name",
         }
     }
 
-    /// Said beside an empty line.
+    /// Said beside an empty line; keys stand by their actions, see [`Keymap::fill`].
+    ///
+    /// [`Keymap::fill`]: super::keys::Keymap::fill
     pub fn hint(self) -> &'static str {
         match self {
             Self::Finder => "functions, kernels, threads, streams, ranges, call sites, screens",
             Self::Palette => "an action, or a time (1.5s), address (0x7f..) or row (1234) to go to",
             Self::Marks => "marks",
-            Self::Filter => "api:cudaMem* -thread:7 dur>=1ms; Enter keeps, Esc goes back, empty shows all",
-            Self::Filters => "a filter; :save NAME keeps the one in force",
-            Self::Search => "Enter stays there, Esc goes back, then n N go on; 'text as it stands",
+            Self::Filter => "api:cudaMem* -thread:7 dur>=1ms; {open} keeps, {back} goes back",
+            Self::Name => "letters, digits, - and _; {open} keeps it, {back} goes back",
+            Self::Search => {
+                "{open} stays, {back} goes back, then {next-match} {previous-match} go on; 'text as it stands"
+            }
         }
     }
 }
@@ -158,6 +163,12 @@ pub enum Effect {
     ClearLens,
     /// Saves the filter in force under a name.
     SaveFilter(String),
+    /// Asks for a name: for the filter in force, or for the one that has this name.
+    NameFilter(Option<String>),
+    /// Deletes the user's filter of this name.
+    DeleteFilter(String),
+    /// Draws in the theme of this name.
+    Theme(String),
     /// Looks through a filter that was chosen from a list.
     ChooseFilter(String),
     /// Goes to a mark.

@@ -28,6 +28,7 @@ pub fn draw(root: &Root, buffer: &mut Buffer) {
         too_small(&mut paint, area);
         return;
     }
+    paint.keymap = Some(&root.keymap);
     paint.sought = root.search.pattern(root.current);
     title(root, &mut paint, Rect { height: 1, ..area });
     paint.row_of(area.x, area.y + 1, area.width, root.theme.glyphs.rule, Role::Dim);

@@ -21,7 +21,7 @@ use super::memory::Memory;
 use super::screens::{Place, Screen, ScreenId, Screens, calls};
 use super::search::Search;
 use super::setup::Setup;
-use super::theme::Theme;
+use super::theme::{Palette, Theme};
 use crate::session::handle::Child;
 use crate::session::view::{Phase, Status, Step};
 
@@ -99,6 +99,10 @@ pub struct Root {
     touched: bool,
     /// The first screen was asked for.
     first_is_wanted: bool,
+    /// The filter that a name is typed for: the one in force, or one that has a name.
+    naming: Option<Option<String>>,
+    /// Themes that can be chosen.
+    palettes: Vec<(String, Palette)>,
     /// What is to be done with what the cursor's row is about, once that is known.
     about: Option<Action>,
     /// Where the names that are offered go in the filter that is typed.
@@ -144,6 +148,8 @@ impl Root {
             trace: None,
             touched: false,
             first_is_wanted: setup.first_is_wanted,
+            naming: None,
+            palettes: setup.palettes,
             about: None,
             slot: None,
             pending: None,
@@ -307,6 +313,9 @@ impl Root {
             Effect::Filter(text) => self.filter_by(&text),
             Effect::ClearLens => self.clear_lens(),
             Effect::SaveFilter(name) => self.save_filter(&name),
+            Effect::NameFilter(of) => return self.ask_name(of),
+            Effect::DeleteFilter(name) => self.delete_filter(&name),
+            Effect::Theme(name) => self.choose_theme(&name),
             Effect::ChooseFilter(text) => self.choose_filter(&text),
             Effect::Jump(number) => self.jump(number),
             Effect::Events(goal) => self.go_among_events(goal),
@@ -323,6 +332,11 @@ impl Root {
             Effect::Terminate => return Order::Leave(Outcome::Terminated),
         }
         Order::None
+    }
+
+    /// A text in which actions stand for their keys.
+    fn fill(&self, template: &str) -> String {
+        self.keymap.fill(self.screen().context(), template)
     }
 
     fn history(&mut self, ask: Ask) -> Arc<Vec<String>> {
@@ -369,7 +383,8 @@ impl Root {
         match child {
             Some(Child::Running { pid }) if !again => {
                 self.interrupted = true;
-                self.notice = Some(format!("interrupted process {pid}; Ctrl-c again terminates it and quits"));
+                let again = self.fill("{interrupt} again terminates it and quits");
+                self.notice = Some(format!("interrupted process {pid}; {again}"));
                 Order::Interrupt
             }
             Some(Child::Running { .. }) => Order::Leave(Outcome::Terminated),

@@ -176,13 +176,18 @@ impl Search {
         }
     }
 
+    /// Matches that a lens hides, as far as that is known.
+    pub fn hidden(&self) -> u64 {
+        self.answer.as_ref().and_then(|answer| answer.hidden).unwrap_or(0)
+    }
+
     /// Whether all has been looked at and nothing was found.
     pub fn has_failed(&self) -> bool {
         self.answer.as_ref().is_some_and(|answer| answer.share.is_none() && answer.found.is_none())
     }
 
-    /// How it stands, in a few words; nothing if nobody asked.
-    pub fn note(&self) -> Option<(String, Role)> {
+    /// How it stands, in a few words, with the keys that stop it and that show what a lens hides; nothing if nobody asked.
+    pub fn note(&self, stops: &str, shows: &str) -> Option<(String, Role)> {
         self.pattern.as_ref()?;
         let Some(answer) = &self.answer else {
             return self.asked.as_ref().map(|_| ("searching".to_owned(), Role::Dim));
@@ -191,8 +196,15 @@ impl Search {
         let count = format!("{}{so_far}", format::grouped(answer.count));
         let Some(found) = &answer.found else {
             return Some(match answer.share {
+                None if self.hidden() > 0 => (
+                    format!(
+                        "no match here; {} hidden by the lens: {shows} goes there without it",
+                        format::grouped(self.hidden())
+                    ),
+                    Role::Warning,
+                ),
                 None => ("no match".to_owned(), Role::Warning),
-                Some(share) => (format!("searching, {} % done; Esc stops", share / 10), Role::Dim),
+                Some(share) => (format!("searching, {} % done; {stops} stops", share / 10), Role::Dim),
             });
         };
         let mut text = match found.number {
@@ -201,6 +213,9 @@ impl Search {
         };
         if !found.place.is_empty() {
             text.push_str(&format!(", {}", found.place));
+        }
+        if self.hidden() > 0 {
+            text.push_str(&format!(", {} more hidden by the lens", format::grouped(self.hidden())));
         }
         if found.wrapped {
             text.push_str(", beyond the end");
@@ -223,7 +238,7 @@ mod tests {
     }
 
     fn note(search: &Search) -> String {
-        search.note().map(|(text, _)| text).unwrap_or_default()
+        search.note("Esc", "n").map(|(text, _)| text).unwrap_or_default()
     }
 
     #[test]
@@ -246,7 +261,7 @@ mod tests {
         assert_eq!(search.take(answer(&search, None, None)), Move::Back(Place::Overview));
         assert_eq!(note(&search), "no match");
         assert_eq!(search.cancelled(), Some(Place::Overview));
-        assert!(!search.is_on() && search.note().is_none());
+        assert!(!search.is_on() && search.note("Esc", "n").is_none());
     }
 
     #[test]

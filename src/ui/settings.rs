@@ -55,6 +55,7 @@ pub fn settle(config: &Config, flags: Flags, variable: impl Fn(&str) -> Option<S
     problems.sort_by_key(|problem| problem.place);
     let setup = Setup {
         theme: Theme::new(&palette, depth, Glyphs::of(charset)),
+        palettes: palette::all(&config.themes),
         keymap,
         first,
         continuations: delay(config),

@@ -7,7 +7,7 @@ use super::keys::Keymap;
 use super::lens::Look;
 use super::screens::ScreenId;
 use super::screens::calls::columns::Chosen;
-use super::theme::Theme;
+use super::theme::{Palette, Theme, palette};
 
 /// Time that a prefix waits before the box says what may follow it.
 pub const CONTINUATIONS: Duration = Duration::from_millis(300);
@@ -17,6 +17,8 @@ pub const CONTINUATIONS: Duration = Duration::from_millis(300);
 pub struct Setup {
     /// Styles and glyphs.
     pub theme: Theme,
+    /// Themes that can be chosen, by their names.
+    pub palettes: Vec<(String, Palette)>,
     /// Which keys do what.
     pub keymap: Keymap,
     /// The first screen.
@@ -47,6 +49,7 @@ impl Setup {
     pub fn new(theme: Theme, first: ScreenId) -> Self {
         Self {
             theme,
+            palettes: palette::all(&[]),
             keymap: Keymap::default(),
             first,
             continuations: CONTINUATIONS,

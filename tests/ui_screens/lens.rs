@@ -107,7 +107,28 @@ fn the_filter_in_force_is_saved_and_listed() {
     assert!(stage.text().contains("in force   failed") && stage.text().contains("yours      mine"), "{}", stage.text());
     let saved = Filter::read(&folder.path().join("filters/mine.toml")).unwrap();
     assert_eq!((saved.name.as_str(), saved.condition), ("mine", condition("failed")));
-    stage.press("s y n c Enter");
+    // What is there stays what it is; one's own is renamed, and deleted if that is wanted twice.
+    stage.press("r");
+    assert!(stage.text().contains("no name yet"), "{}", stage.text());
+    stage.press("j r");
+    stage.type_text("-2");
+    stage.press("Enter");
+    assert!(
+        stage.text().contains("yours      mine-2") && stage.line(23).contains("mine is called mine-2 now"),
+        "{}",
+        stage.text()
+    );
+    stage.press("x");
+    assert!(stage.text().contains("delete mine-2 for good?") && folder.path().join("filters/mine-2.toml").exists());
+    stage.press("x");
+    assert!(!stage.text().contains("yours") && !folder.path().join("filters/mine-2.toml").exists(), "{}", stage.text());
+    stage.press("s");
+    stage.type_text("other");
+    stage.press("Enter");
+    assert!(stage.text().contains("yours      other"), "{}", stage.text());
+    stage.press("\\");
+    assert!(stage.text().contains("switched off"), "{}", stage.text());
+    stage.press("g g j j j j j Enter");
     assert!(stage.line(0).contains("& sync-storms"), "{}", stage.text());
 }
 
@@ -126,4 +147,42 @@ fn a_filters_file_that_is_read_again_takes_the_place_of_what_it_was() {
     stage.send(Message::Filter(Box::new(Err(FilterError::whole("f.expr", "is bad")))));
     assert!(stage.line(23).contains("f.expr: is bad; the filter stays"), "{}", stage.text());
     assert_eq!(asked(&stage).condition.as_deref(), Some(&condition("api:b")));
+}
+
+#[test]
+fn names_of_the_trace_are_offered_and_a_row_gives_its_time() {
+    let mut stage = stage(ScreenId::Calls, 80, 24, ended());
+    stage.press("&");
+    // Letters that are apart find it, too.
+    stage.type_text("api:devsync");
+    assert!(stage.text().contains("cudaDeviceSynchronize  "), "{}", stage.text());
+    stage.press("Tab Enter");
+    assert_eq!(asked(&stage).condition.as_deref(), Some(&condition("api:cudaDeviceSynchronize")));
+    stage.press("Backspace &");
+    stage.type_text("failed site:'solver.cu:131 st");
+    stage.press("Tab");
+    assert!(stage.line(23).contains("&failed site:'solver.cu:131 step()'"), "{}", stage.text());
+    stage.press("Esc j j R");
+    assert_eq!(asked(&stage).range, Some((1_500_000_000, 2_000_000_000)));
+    stage.press("1 @");
+    assert!(stage.line(23).contains("j goes to one"), "{}", stage.text());
+    stage.press("j @");
+    assert!(stage.line(0).contains("& api:cudaDeviceSync"), "{}", stage.text());
+    stage.press("Enter");
+    assert!(stage.cursor_line().contains("cudaDeviceSynchronize"), "{}", stage.text());
+}
+
+#[test]
+fn a_theme_is_chosen_by_its_name() {
+    let mut stage = stage(ScreenId::Calls, 80, 24, ended());
+    stage.press(":");
+    stage.type_text("theme hi");
+    assert!(stage.text().contains("theme high-contrast"), "{}", stage.text());
+    let before = stage.event_loop.terminal().backend().buffer().clone();
+    stage.press("Enter");
+    assert_ne!(*stage.event_loop.terminal().backend().buffer(), before);
+    stage.press(":");
+    stage.type_text("theme none-such");
+    stage.press("Enter");
+    assert!(stage.line(23).contains("is not one of terminal, dark"), "{}", stage.text());
 }

@@ -119,6 +119,8 @@ pub struct SearchAnswer {
     pub id: u64,
     /// Matches that have been counted.
     pub count: u64,
+    /// Further matches that a lens hides; `None` if there is no lens, or it is not known yet.
+    pub hidden: Option<u64>,
     /// Share of the rows that have been looked at, thousandths; `None` when that is all.
     pub share: Option<u16>,
     /// The match that was wanted, once it is found.

@@ -27,6 +27,8 @@ pub struct Search {
     /// Likewise, whatever a lens hides.
     all_things: Things,
     abouts: Abouts,
+    /// The same search as if there were no lens.
+    whole: Option<Box<Search>>,
     /// What `blocks` and `verdicts` are of.
     of: Option<Of>,
     blocks: Blocks,
@@ -70,6 +72,29 @@ impl Search {
             }
             _ => {}
         }
+        let answer = self.look((model, output), view, request, until);
+        let hides = model.selected().is_some() && matches!(view, View::Calls(_) | View::Events(_));
+        if answer.share.is_some() || !hides || request.text.trim().is_empty() {
+            return answer;
+        }
+        // How many there would be without the lens.
+        let whole = self.whole.get_or_insert_default();
+        let all = model.without_lens(|model| whole.look((model, output), view, request, until));
+        match all.share {
+            Some(share) => SearchAnswer { share: Some(share), ..answer },
+            None => SearchAnswer { hidden: Some(all.count.saturating_sub(answer.count)), ..answer },
+        }
+    }
+
+    /// Goes on with what is looked for among the rows.
+    fn look(
+        &mut self,
+        (model, output): (&mut Model, Option<&OutputFiles>),
+        view: &View,
+        request: &SearchRequest,
+        until: Instant,
+    ) -> SearchAnswer {
+        let nothing = SearchAnswer { id: request.id, ..SearchAnswer::default() };
         let Some(pattern) = Pattern::new(&request.text) else { return nothing };
         match view {
             View::Overview { .. } => nothing,

@@ -94,6 +94,32 @@ impl Keymap {
         })
     }
 
+    /// A text in which actions stand for their keys: `{search} searches`. A key is that of this context, else of the
+    /// first in which there is one.
+    pub fn fill(&self, context: Context, template: &str) -> String {
+        let mut text = String::with_capacity(template.len());
+        let mut rest = template;
+        while let Some((before, after)) = rest.split_once('{') {
+            text.push_str(before);
+            let Some((name, after)) = after.split_once('}') else {
+                text.push('{');
+                rest = after;
+                continue;
+            };
+            text.push_str(&self.key_named(context, name).unwrap_or_else(|| format!(":{name}")));
+            rest = after;
+        }
+        text + rest
+    }
+
+    fn key_named(&self, context: Context, name: &str) -> Option<String> {
+        let mut contexts = std::iter::once(context).chain(Context::ALL);
+        contexts.find_map(|context| {
+            let mut of_name = self.in_context(context).filter(|binding| binding.entry.name == name);
+            of_name.next().map(|binding| Key::spell(&binding.keys))
+        })
+    }
+
     /// The first key of an action in a context.
     pub fn key_of(&self, context: Context, action: Action) -> Option<String> {
         let binding = self.in_context(context).find(|binding| binding.entry.action == action)?;
@@ -111,6 +137,15 @@ mod tests {
     use std::collections::BTreeSet;
 
     use super::*;
+
+    #[test]
+    fn texts_name_the_keys_that_hold() {
+        let keymap = Keymap::default();
+        let fill = |text: &str| keymap.fill(Context::Calls, text);
+        assert_eq!(fill("{search} searches, {lens-undo} undoes; {open"), "/ searches, Backspace undoes; {open");
+        assert_eq!(fill("{no-such-action}"), ":no-such-action");
+        assert_eq!(keymap.fill(Context::Prompt, "{back}, {complete}"), "Esc, Tab");
+    }
 
     #[test]
     fn every_spelling_is_read_and_gives_its_action() {

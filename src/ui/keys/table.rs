@@ -67,6 +67,9 @@ pub enum Action {
     Span,
     AllTime,
     Filters,
+    SaveFilter,
+    RenameFilter,
+    DeleteFilter,
     Search,
     NextMatch,
     PreviousMatch,
@@ -95,6 +98,7 @@ pub enum Context {
     Help,
     Columns,
     Kinds,
+    Filters,
     Details,
     QuitDialog,
     Prompt,
@@ -104,7 +108,7 @@ pub enum Context {
 
 impl Context {
     /// Every context.
-    pub const ALL: [Self; 12] = [
+    pub const ALL: [Self; 13] = [
         Self::Overview,
         Self::Calls,
         Self::Events,
@@ -112,6 +116,7 @@ impl Context {
         Self::Help,
         Self::Columns,
         Self::Kinds,
+        Self::Filters,
         Self::Details,
         Self::QuitDialog,
         Self::Prompt,
@@ -129,6 +134,7 @@ impl Context {
             Self::Help => "help",
             Self::Columns => "columns",
             Self::Kinds => "kinds of events",
+            Self::Filters => "filters",
             Self::Details => "details",
             Self::QuitDialog => "quit dialog",
             Self::Prompt => "prompts",
@@ -170,20 +176,22 @@ pub struct Entry {
     pub hint: &'static str,
 }
 
-use Context::{Calls, Columns, Details, Events, Finder, Help, Kinds, Output, Overview, Palette, Prompt, QuitDialog};
+use Context::{
+    Calls, Columns, Details, Events, Filters, Finder, Help, Kinds, Output, Overview, Palette, Prompt, QuitDialog,
+};
 
 const ALL: &[Context] = &Context::ALL;
-const KEYED: &[Context] = &[Overview, Calls, Events, Output, Help, Columns, Kinds, Details, QuitDialog];
+const KEYED: &[Context] = &[Overview, Calls, Events, Output, Help, Columns, Kinds, Filters, Details, QuitDialog];
 const TEXT: &[Context] = &[Prompt, Finder, Palette];
 const PICKERS: &[Context] = &[Finder, Palette];
 const SCREENS: &[Context] = &[Overview, Calls, Events, Output];
-const POPUPS: &[Context] = &[Help, Columns, Kinds, Details];
+const POPUPS: &[Context] = &[Help, Columns, Kinds, Filters, Details];
 /// Where Backspace has nothing else to show again.
 const UNSCOPED: &[Context] = &[Overview, Calls, Output];
 const CURSOR: &[Context] = &[Calls, Events];
 /// Where a row can be gone to that a filter can be like.
 const ROWS: &[Context] = &[Overview, Calls, Events];
-const SCROLL: &[Context] = &[Overview, Calls, Events, Output, Help, Columns, Kinds, Details];
+const SCROLL: &[Context] = &[Overview, Calls, Events, Output, Help, Columns, Kinds, Filters, Details];
 
 const fn row(
     action: Action,
@@ -203,6 +211,18 @@ pub static TABLE: &[Entry] = &[
     row(Action::Open, "open", &["Enter"], &[Events], "details", "Show this event in full"),
     row(Action::Open, "open", &["Enter"], &[Columns], "sort", "Sort by this column"),
     row(Action::Open, "open", &["Enter"], &[Kinds], "only", "Show this kind alone"),
+    row(Action::Open, "open", &["Enter"], &[Filters], "use", "Look through this filter"),
+    row(Action::SaveFilter, "save-filter", &["s"], &[Filters], "save", "Keep the filter in force under a name"),
+    row(Action::RenameFilter, "rename-filter", &["r"], &[Filters], "rename", "Give this filter another name"),
+    row(Action::DeleteFilter, "delete-filter", &["x", "Del"], &[Filters], "delete", "Delete this filter; asks first"),
+    row(
+        Action::ToggleLens,
+        "lens-off",
+        &["\\", "Z"],
+        &[Filters],
+        "off or on",
+        "Switch the filter in force off, or on again",
+    ),
     row(Action::Kinds, "kinds", &["f"], &[Events], "kinds", "Choose which kinds of events are shown"),
     row(Action::Launcher, "its-call", &["c"], &[Events], "its call", "Go to the call that submitted this work"),
     row(Action::Details, "details", &["d"], &[Calls], "details", "Show what is known of this row"),
@@ -284,7 +304,7 @@ pub static TABLE: &[Entry] = &[
     row(Action::SelectRange, "select-range", &["v"], &[Events], "", "Choose a range of time: move, then Enter"),
     row(Action::Span, "range-of-row", &["R"], CURSOR, "", "Look at the time of this row alone"),
     row(Action::AllTime, "all-time", &["0", "_"], SCREENS, "", "Look at all time again"),
-    row(Action::Filters, "filters", &["P"], SCREENS, "", "Choose among filters that have a name"),
+    row(Action::Filters, "filters", &["P"], SCREENS, "", "Filters that have a name: choose, save, rename, delete"),
     row(Action::NextMatch, "next-match", &["n"], SCREENS, "", "Go to the next match"),
     row(Action::PreviousMatch, "previous-match", &["N"], SCREENS, "", "Go to the match before"),
     row(Action::Finder, "finder", &["g p", "Ctrl-p"], SCREENS, "", "Go to a function, kernel, thread, range, screen"),

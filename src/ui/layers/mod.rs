@@ -2,6 +2,7 @@
 
 pub mod columns;
 pub mod details;
+pub mod filters;
 pub mod finder;
 pub mod help;
 pub mod kinds;

@@ -3,6 +3,7 @@
 use super::picker::{Item, Then};
 use crate::ui::command::COMMANDS;
 use crate::ui::keys::{Action, Context, Keymap};
+use crate::ui::memory::GROUPINGS;
 use crate::ui::screens::ScreenId;
 
 /// Screens, and the contexts of their keys.
@@ -14,7 +15,7 @@ const SCREENS: [(ScreenId, Context); 4] = [
 ];
 
 /// All of it: what is valid here first, then what is on other screens.
-pub fn items(keymap: &Keymap, here: Context) -> Vec<Item> {
+pub fn items(keymap: &Keymap, here: Context, themes: &[String]) -> Vec<Item> {
     let mut items = of_context(keymap, here, None);
     items.extend(COMMANDS.iter().map(|command| Item {
         kind: "command",
@@ -28,7 +29,18 @@ pub fn items(keymap: &Keymap, here: Context) -> Vec<Item> {
             of_context(keymap, context, Some(screen)).into_iter().filter(|item| !known(item)).collect();
         items.extend(others);
     }
+    items.extend(lines(themes));
     items
+}
+
+/// Commands with what may follow them, where that is one of a few names.
+fn lines(themes: &[String]) -> impl Iterator<Item = Item> + '_ {
+    let screens = ScreenId::ALL.into_iter().map(|screen| format!("screen {}", screen.name()));
+    let groupings = GROUPINGS.into_iter().map(|(name, _)| format!("group {name}"));
+    let themes = themes.iter().map(|name| format!("theme {name}"));
+    let item =
+        |line: String| Item { kind: "command", label: line.clone(), note: String::new(), then: Then::Line(line) };
+    screens.chain(groupings).chain(themes).map(item)
 }
 
 fn of_context(keymap: &Keymap, context: Context, screen: Option<ScreenId>) -> Vec<Item> {

@@ -37,6 +37,8 @@ pub enum Then {
     Mark(usize),
     /// Looks through a filter.
     Filter(String),
+    /// Runs a command.
+    Line(String),
     /// Does what a key would do, on this screen.
     Act(Option<ScreenId>, Action),
     /// Waits for the command's arguments.
@@ -74,7 +76,8 @@ pub struct Picker {
 impl Picker {
     /// A list of these.
     pub fn new(ask: Ask, fixed: Vec<Item>, history: Arc<Vec<String>>) -> Self {
-        let (of_fixed, shown) = (fixed.len(), fixed.clone());
+        let shown: Vec<Item> = fixed.iter().filter(|item| !matches!(item.then, Then::Line(_))).cloned().collect();
+        let of_fixed = shown.len();
         let input = Input::new("", history);
         let note = (String::new(), Role::Dim);
         Self { ask, input, pattern: None, fixed, shown, of_fixed, note, window: Window::default() }
@@ -86,12 +89,20 @@ impl Picker {
         }
         // Of a command's line only the command is looked for.
         let text = self.input.text();
-        let text = if self.ask == Ask::Palette { command::name_of(text).unwrap_or(text) } else { text };
+        // Unless what follows it is one of a few names.
+        let goes_on = self.fixed.iter().any(|item| goes_on(item, text));
+        // Those are listed once something follows.
+        let is_listed = |item: &&Item| text.contains(' ') || !matches!(item.then, Then::Line(_));
+        let text = match self.ask {
+            Ask::Palette if !goes_on => command::name_of(text).unwrap_or(text),
+            _ => text,
+        };
         self.pattern = Pattern::new(text);
         let mut shown: Vec<Item> = match &self.pattern {
-            None => self.fixed.clone(),
+            None => self.fixed.iter().filter(is_listed).cloned().collect(),
             Some(pattern) => {
-                let mut found: Vec<&Item> = self.fixed.iter().filter(|item| pattern.finds(&item.label)).collect();
+                let mut found: Vec<&Item> =
+                    self.fixed.iter().filter(is_listed).filter(|item| pattern.finds(&item.label)).collect();
                 found.sort_by_cached_key(|item| std::cmp::Reverse(pattern.score(&item.label)));
                 found.into_iter().cloned().collect()
             }
@@ -108,13 +119,15 @@ impl Picker {
 
     fn choose(&mut self, events: bool) -> Effect {
         let line = self.ask == Ask::Palette && !self.input.text().trim().is_empty();
-        if line && (command::is_one(self.input.text()) || self.shown.is_empty()) {
+        let listed = self.current().is_some_and(|item| goes_on(item, self.input.text()));
+        if line && !listed && (command::is_one(self.input.text()) || self.shown.is_empty()) {
             return Effect::Command(self.input.text().to_owned());
         }
         let Some(item) = self.current().cloned() else { return Effect::None };
         match item.then {
             Then::Screen(screen) => Effect::Act(None, Action::Go(screen)),
             Then::Thing(entry) => Effect::GoTo(entry, events),
+            Then::Line(line) => Effect::Command(line),
             Then::Filter(text) => Effect::ChooseFilter(text),
             Then::Mark(number) => Effect::Jump(number),
             Then::Act(screen, action) => Effect::Act(screen, action),
@@ -128,6 +141,11 @@ impl Picker {
     fn list_height(area: Rect) -> u64 {
         u64::from(place(area).height.saturating_sub(3))
     }
+}
+
+/// Whether an item is a command that goes on from what is typed of it.
+fn goes_on(item: &Item, text: &str) -> bool {
+    matches!(&item.then, Then::Line(line) if text.contains(' ') && line.starts_with(text.trim_end()))
 }
 
 fn place(area: Rect) -> Rect {

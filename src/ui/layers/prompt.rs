@@ -92,7 +92,7 @@ impl Prompt {
         let width = width.min(area.width);
         let height = (count as u16 + 2).min(area.height);
         let place = Rect::new(area.x, area.bottom() - height, width, height);
-        let inside = popup::frame(paint, place, "Tab takes");
+        let inside = popup::frame(paint, place, &paint.fill(Context::Prompt, "{complete} takes"));
         let chosen = self.taken.map(|(number, _)| number);
         let first = chosen.unwrap_or(0).saturating_sub(usize::from(inside.height).saturating_sub(1));
         for (y, (number, offer)) in (inside.y..inside.bottom()).zip(self.offers.iter().enumerate().skip(first)) {
@@ -154,7 +154,8 @@ impl Layer for Prompt {
 
     fn draw_line(&self, paint: &mut Paint<'_>, line: Rect) -> bool {
         let (note, role) = &self.note;
-        let note = if note.is_empty() { self.ask.hint() } else { note };
+        let hint = paint.fill(Context::Prompt, self.ask.hint());
+        let note = if note.is_empty() { &hint } else { note };
         let sign = paint.text(line.x, line.y, line.width, self.ask.sign(), Role::Strong);
         let room = line.right().saturating_sub(sign);
         let typed = u16::try_from(truncate::width(self.input.text()) + 1).unwrap_or(u16::MAX);

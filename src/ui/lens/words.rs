@@ -5,8 +5,17 @@ use crate::session::safe::safe;
 use crate::session::view::{LensStatus, StepsFound, TimeRange};
 use crate::ui::text::format;
 
-/// How to see more again.
-pub const EMPTY: &str = "the lens hides everything here: Backspace undoes its last change, \\ switches it off";
+/// That nothing is left to see, and how to see more again; actions stand for their keys.
+#[must_use]
+pub fn empty(status: &LensStatus) -> String {
+    match status.partial {
+        true => format!("nothing so far; {} % looked at", status.done / 10),
+        false => {
+            let hidden = format::count(status.hidden);
+            format!("the lens hides all {} events here: {{lens-undo}} undoes, {{lens-off}} shows them", hidden.trim())
+        }
+    }
+}
 
 /// A range of time.
 #[must_use]

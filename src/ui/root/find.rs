@@ -28,7 +28,9 @@ impl Root {
             (Ask::Finder, Said::Typed) => self.search.ask_names(text, finder::NAMES),
             (Ask::Finder, _) => self.search.ask_no_more(),
             (Ask::Filter, _) => self.said_filter(said, text),
-            (Ask::Palette | Ask::Marks | Ask::Filters, _) => {}
+            (Ask::Name, Said::Entered) => self.named(text),
+            (Ask::Name, Said::Cancelled) => self.naming = None,
+            (Ask::Palette | Ask::Marks | Ask::Name, _) => {}
         }
     }
 
@@ -54,9 +56,13 @@ impl Root {
     }
 
     pub(super) fn next_match(&mut self, step: Step) -> Order {
+        // What only the lens hides is gone to without it, which can be undone.
+        if self.search.has_failed() && self.search.hidden() > 0 && !self.lenses.now().off {
+            self.toggle_lens();
+        }
         let from = self.screen().search_from(self.body().as_size());
         if !self.search.step(from, step) {
-            self.notice = Some("nothing is searched for yet: / searches".to_owned());
+            self.notice = Some(self.fill("nothing is searched for yet: {search} searches"));
         }
         Order::None
     }
@@ -95,10 +101,12 @@ impl Root {
     fn tell_search(&mut self) {
         let local = self.search.pattern(self.current).and_then(|pattern| self.screen().matches(pattern));
         let local = local.map(|count| (format!("{} match here", format::grouped(count as u64)), Role::Dim));
-        let mut note = local.or_else(|| self.search.note());
+        let mut note = local
+            .or_else(|| self.search.note(&self.keymap.fill(Context::Prompt, "{back}"), &self.fill("{next-match}")));
         if let (Some((text, _)), Some(limits)) = (&mut note, self.screen().limits())
             && self.search.has_failed()
         {
+            let limits = self.keymap.fill(self.screen().context(), limits);
             text.push_str(&format!(" among {limits}"));
         }
         match (self.layers.last_mut(), note) {
@@ -117,8 +125,12 @@ impl Root {
     }
 
     pub(super) fn open_palette(&mut self) -> Order {
-        let items = palette::items(&self.keymap, self.screen().context());
+        let items = palette::items(&self.keymap, self.screen().context(), &self.themes());
         self.open_picker(Ask::Palette, items)
+    }
+
+    fn themes(&self) -> Vec<String> {
+        self.palettes.iter().map(|(name, _)| name.clone()).collect()
     }
 
     pub(super) fn open_picker(&mut self, ask: Ask, items: Vec<Item>) -> Order {
@@ -192,7 +204,7 @@ impl Root {
     /// The marks as a list.
     pub(super) fn open_marks(&mut self) -> Order {
         if self.memory.marks.is_empty() {
-            self.notice = Some("there are no marks: m sets one where you are".to_owned());
+            self.notice = Some(self.fill("there are no marks: {mark} sets one where you are"));
             return Order::None;
         }
         let items = self.memory.marks.iter().enumerate().rev().map(|(number, mark)| Item {

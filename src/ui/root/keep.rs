@@ -24,7 +24,8 @@ impl Root {
             self.memory.marks.remove(0);
         }
         self.memory.marks.push(mark);
-        self.notice = Some(format!("marked: {label}   ' lists the marks"));
+        let list = self.fill("{marks} lists the marks");
+        self.notice = Some(format!("marked: {label}   {list}"));
         self.keep();
         Order::None
     }
@@ -84,7 +85,7 @@ impl Root {
         match self.screen().row_text() {
             Some(text) => Order::Copy(text),
             None => {
-                self.notice = Some("there is no row to copy here: Y copies the screen".to_owned());
+                self.notice = Some(self.fill("there is no row to copy here: {copy-view} copies the screen"));
                 Order::None
             }
         }
@@ -95,7 +96,9 @@ impl Root {
         let area = Rect::new(0, 0, self.size.width, self.body().height);
         let mut buffer = Buffer::empty(area);
         let status = self.status.clone().unwrap_or_default();
-        self.screen().draw(&mut Paint::new(&mut buffer, &self.theme), area, &status);
+        let mut paint = Paint::new(&mut buffer, &self.theme);
+        paint.keymap = Some(&self.keymap);
+        self.screen().draw(&mut paint, area, &status);
         let line = |y| {
             let cells = (0..area.width).map(|x| buffer[(x, y)].symbol());
             cells.collect::<String>().trim_end().to_owned()

@@ -76,7 +76,7 @@ pub trait Screen {
     fn row_text(&self) -> Option<String> {
         None
     }
-    /// What alone it shows, and how to see all, if it leaves something out.
+    /// What alone it shows, and how to see all, if it leaves something out; actions stand for their keys.
     fn limits(&self) -> Option<&'static str> {
         None
     }

@@ -52,22 +52,26 @@ impl Depth {
         }
     }
 
-    /// The depth, and what decided it: `--color`, the config file, `NO_COLOR`, `FORCE_COLOR`, `CLICOLOR_FORCE`,
+    /// The depth, and what decided it: `--color`, `NO_COLOR`, the config file, `FORCE_COLOR`, `CLICOLOR_FORCE`,
     /// `CLICOLOR`, a `TERM` without colours, `COLORTERM`, `TERM`; the first of these that says anything.
     ///
-    /// A setting made for this program overrules `NO_COLOR`, as no-color.org has it. `COLORTERM` is not forwarded by
+    /// `NO_COLOR` overrules the config file, which may have come from another machine. `COLORTERM` is not forwarded by
     /// ssh, so `TERM` often has the last word.
     pub fn detect(
         flag: ColorChoice,
         config: ColorChoice,
         variable: impl Fn(&str) -> Option<String>,
     ) -> (Self, &'static str) {
-        for (choice, name) in [(flag, "--color"), (config, "the config file")] {
-            if let ColorChoice::Fixed(depth) = choice {
-                return (depth, name);
-            }
-        }
         let set = |name: &str| variable(name).filter(|value| !value.is_empty());
+        if let ColorChoice::Fixed(depth) = flag {
+            return (depth, "--color");
+        }
+        if set("NO_COLOR").is_some() {
+            return (Self::None, "NO_COLOR");
+        }
+        if let ColorChoice::Fixed(depth) = config {
+            return (depth, "the config file");
+        }
         let term = set("TERM").unwrap_or_default();
         let colorterm = match set("COLORTERM").as_deref() {
             Some("truecolor" | "24bit") => Some((Self::TrueColor, "COLORTERM")),
@@ -75,9 +79,6 @@ impl Depth {
         };
         // What there is, for terminals that have colours.
         let most = || colorterm.unwrap_or((by_term(&term), "TERM")).0;
-        if set("NO_COLOR").is_some() {
-            return (Self::None, "NO_COLOR");
-        }
         match set("FORCE_COLOR").as_deref() {
             None => {}
             Some("0" | "false") => return (Self::None, "FORCE_COLOR"),
@@ -120,7 +121,7 @@ mod tests {
         let fixed = ColorChoice::Fixed;
         let (none, few, many, all) = (Depth::None, Depth::Ansi16, Depth::Ansi256, Depth::TrueColor);
         type Case = (ColorChoice, ColorChoice, &'static str, Depth, &'static str);
-        let cases: [Case; 27] = [
+        let cases: [Case; 28] = [
             (auto, auto, "TERM=xterm-256color", many, "TERM"),
             (auto, auto, "TERM=xterm", few, "TERM"),
             (auto, auto, "TERM=linux", few, "TERM"),
@@ -145,7 +146,8 @@ mod tests {
             (auto, auto, "TERM=dumb CLICOLOR_FORCE=0", none, "TERM"),
             (auto, auto, "TERM=xterm CLICOLOR=0 COLORTERM=truecolor", none, "CLICOLOR"),
             (auto, auto, "TERM=xterm CLICOLOR=1", few, "TERM"),
-            (auto, fixed(few), "TERM=dumb NO_COLOR=1", few, "the config file"),
+            (auto, fixed(few), "TERM=dumb NO_COLOR=1", none, "NO_COLOR"),
+            (auto, fixed(few), "TERM=dumb FORCE_COLOR=3", few, "the config file"),
             (fixed(many), fixed(few), "TERM=dumb NO_COLOR=1", many, "--color"),
             (fixed(none), auto, "TERM=xterm FORCE_COLOR=3", none, "--color"),
         ];

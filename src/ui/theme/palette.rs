@@ -185,6 +185,12 @@ pub fn built_in() -> impl Iterator<Item = &'static str> {
     BUILT_IN.iter().map(|(name, _)| *name)
 }
 
+/// Every theme by its name: the built-in ones, then the user's.
+pub fn all(own: &[ThemeTable]) -> Vec<(String, Palette)> {
+    let built_in = BUILT_IN.iter().map(|(name, hues)| ((*name).to_owned(), Palette::of(hues)));
+    built_in.chain(own.iter().map(|table| (table.name.text.clone(), Palette::read(table).0))).collect()
+}
+
 /// How each role looks.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Palette {

@@ -8,6 +8,7 @@ use ratatui::style::Style;
 use unicode_width::UnicodeWidthChar as _;
 
 use crate::session::search::Pattern;
+use crate::ui::keys::{Context, Keymap};
 use crate::ui::text::truncate;
 use crate::ui::theme::{Charset, Role, Theme};
 
@@ -21,12 +22,22 @@ pub struct Paint<'a> {
     pub theme: &'a Theme,
     /// What is searched for.
     pub sought: Option<&'a Pattern>,
+    /// Keys, for texts that name some; the usual ones if there are none here.
+    pub keymap: Option<&'a Keymap>,
 }
 
 impl<'a> Paint<'a> {
     /// Draws into this buffer.
     pub fn new(buffer: &'a mut Buffer, theme: &'a Theme) -> Self {
-        Self { buffer, theme, sought: None }
+        Self { buffer, theme, sought: None, keymap: None }
+    }
+
+    /// A text in which actions stand for their keys, see [`Keymap::fill`].
+    pub fn fill(&self, context: Context, template: &str) -> String {
+        match self.keymap {
+            Some(keymap) => keymap.fill(context, template),
+            None => Keymap::default().fill(context, template),
+        }
     }
 
     fn safe<'t>(&self, text: &'t str) -> Cow<'t, str> {

@@ -2,6 +2,8 @@
 
 use super::*;
 use crate::graph::{Column, Folds, NodeKind};
+use proptest::strategy::ValueTree as _;
+
 use crate::session::search::Search;
 use crate::session::view::{About, CallRow, CallsRequest, SearchFrom, SearchRequest, Step, View};
 
@@ -46,6 +48,46 @@ fn made(world: &World) -> Made {
     }
     made.all();
     made
+}
+
+#[test]
+fn a_search_says_how_many_matches_the_lens_hides() {
+    let mut runner = proptest::test_runner::TestRunner::deterministic();
+    for _ in 0..20 {
+        let world = world().new_tree(&mut runner).unwrap().current();
+        let mut made = Made::new(&world);
+        made.all();
+        let view = View::Events(EventsRequest {
+            node: None,
+            at: EventsAt::Row(0),
+            rows: 9,
+            kinds: EventKinds::ALL,
+            details: None,
+        });
+        let mut search = Search::default();
+        let ask = |made: &mut Made, search: &mut Search, id| {
+            let request = SearchRequest { id, text: "malloc".to_owned(), from: SearchFrom::Row(0), step: Step::Here };
+            loop {
+                let answer = search.advance(
+                    (&mut made.model, None),
+                    &view,
+                    &request,
+                    Instant::now() + Duration::from_millis(50),
+                );
+                if answer.share.is_none() {
+                    return answer;
+                }
+            }
+        };
+        let all = ask(&mut made, &mut search, 1);
+        assert_eq!(all.hidden, None);
+        let condition = Condition::Text(TextField::Api, Pattern::Glob("cudaMalloc".to_owned()));
+        let lens = Lens { condition: Some(Arc::new(condition)), range: None };
+        made.sift(&lens);
+        search.see_through(&lens);
+        let seen = ask(&mut made, &mut search, 2);
+        assert_eq!(seen.hidden.map(|hidden| hidden + seen.count), Some(all.count));
+    }
 }
 
 fn behind(model: &mut Model, node: Option<(Grouping, crate::graph::NodeKey)>) -> Vec<crate::session::view::EventRow> {

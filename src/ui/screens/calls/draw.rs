@@ -13,7 +13,8 @@ use super::columns::{self, Numbers};
 use super::facts;
 use super::layout;
 use super::state::State;
-use crate::session::view::{CallRow, Column, Grouping, NodeKind};
+use crate::session::view::{CallRow, Column, Grouping, LensStatus, NodeKind};
+use crate::ui::keys::Context;
 use crate::ui::lens;
 use crate::ui::text::{format, truncate};
 use crate::ui::theme::Role;
@@ -24,13 +25,16 @@ use crate::ui::widgets::{fields, split};
 const GPU_MARK: &str = "* ";
 
 /// Draws the screen.
-pub fn draw(state: &State, paint: &mut Paint<'_>, area: Rect, through_lens: bool) {
+pub fn draw(state: &State, paint: &mut Paint<'_>, area: Rect, through: Option<&LensStatus>) {
     let parts = layout::of(area);
     let shown = columns::visible(&state.chosen, parts.list.width);
     heading(state, paint, parts.heading, &shown);
     match &state.rows {
         None => empty(paint, parts.list, "reading"),
-        Some(rows) if rows.total == 0 && through_lens => empty(paint, parts.list, lens::words::EMPTY),
+        Some(rows) if rows.total == 0 && through.is_some() => {
+            let why = through.map(lens::words::empty).unwrap_or_default();
+            empty(paint, parts.list, &paint.fill(Context::Calls, &why));
+        }
         Some(rows) if rows.total == 0 => {
             empty(paint, parts.list, "no calls yet: they appear here as the program makes them")
         }

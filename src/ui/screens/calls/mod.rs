@@ -60,7 +60,7 @@ impl Screen for Calls {
     }
 
     fn draw(&self, paint: &mut Paint<'_>, area: Rect, status: &Status) {
-        draw::draw(self, paint, area, status.lens.is_some());
+        draw::draw(self, paint, area, status.lens.as_ref());
     }
 
     fn place(&self) -> Place {

@@ -11,7 +11,8 @@ use ratatui::layout::Rect;
 use super::describe;
 use super::layout;
 use super::state::{Follow, State};
-use crate::session::view::{EventGroup, EventKinds, EventRow, Outcome};
+use crate::session::view::{EventGroup, EventKinds, EventRow, LensStatus, Outcome};
+use crate::ui::keys::Context;
 use crate::ui::lens;
 use crate::ui::text::{format, truncate};
 use crate::ui::theme::Role;
@@ -55,16 +56,19 @@ impl Columns {
 }
 
 /// Draws the screen.
-pub fn draw(state: &State, paint: &mut Paint<'_>, area: Rect, through_lens: bool) {
+pub fn draw(state: &State, paint: &mut Paint<'_>, area: Rect, through: Option<&LensStatus>) {
     let parts = layout::of(area);
     summary(state, paint, parts.summary);
     let columns = Columns::of(parts.list);
     heading(paint, parts.heading, &columns);
     match &state.rows {
         None => empty(paint, parts.list, "reading"),
-        Some(rows) if rows.total == 0 && through_lens => empty(paint, parts.list, lens::words::EMPTY),
+        Some(rows) if rows.total == 0 && through.is_some() => {
+            let why = through.map(lens::words::empty).unwrap_or_default();
+            empty(paint, parts.list, &paint.fill(Context::Events, &why));
+        }
         Some(rows) if rows.total == 0 && (state.kinds != EventKinds::ALL || state.scope.is_some()) => {
-            empty(paint, parts.list, "no such events; f chooses the kinds")
+            empty(paint, parts.list, &paint.fill(Context::Events, "no such events; {kinds} chooses the kinds"))
         }
         Some(rows) if rows.total == 0 => {
             empty(paint, parts.list, "no events yet: they appear here as the program runs")
@@ -93,7 +97,8 @@ fn summary(state: &State, paint: &mut Paint<'_>, area: Rect) {
     paint.right(area.x, area.y, area.width, &place, if state.follow == Follow::On { Role::Strong } else { Role::Dim });
     let room = area.width.saturating_sub(cells + 1);
     if let Some(range) = state.chosen_range() {
-        let text = format!("time {}   Enter looks at it, Esc leaves", lens::words::range(range));
+        let keys = paint.fill(Context::Events, "{open} looks at it, {back} leaves");
+        let text = format!("time {}   {keys}", lens::words::range(range));
         paint.text(area.x, area.y, room, &text, Role::Strong);
         return;
     }
@@ -108,7 +113,7 @@ fn summary(state: &State, paint: &mut Paint<'_>, area: Rect) {
                 kinds => format!(", {}", kinds_name(kinds)),
             };
             let text = format!("only {}{kinds}", scope.label);
-            let way_back = "   Backspace: all";
+            let way_back = paint.fill(Context::Events, "   {all-events}: all");
             let name = paint.name(
                 area.x,
                 area.y,
@@ -116,7 +121,7 @@ fn summary(state: &State, paint: &mut Paint<'_>, area: Rect) {
                 &text,
                 Role::Strong,
             );
-            paint.text(name, area.y, (area.x + room).saturating_sub(name), way_back, Role::Dim);
+            paint.text(name, area.y, (area.x + room).saturating_sub(name), &way_back, Role::Dim);
         }
     }
 }

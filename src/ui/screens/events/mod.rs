@@ -45,7 +45,7 @@ impl Screen for Events {
     }
 
     fn draw(&self, paint: &mut Paint<'_>, area: Rect, status: &Status) {
-        draw::draw(self, paint, area, status.lens.is_some());
+        draw::draw(self, paint, area, status.lens.as_ref());
     }
 
     fn take_details(&mut self) -> Option<Vec<(String, String)>> {
@@ -71,8 +71,8 @@ impl Screen for Events {
 
     fn limits(&self) -> Option<&'static str> {
         match (&self.scope, self.kinds == EventKinds::ALL) {
-            (Some(_), _) => Some("these events; Backspace shows all"),
-            (None, false) => Some("these kinds of events; f a shows all"),
+            (Some(_), _) => Some("these events; {all-events} shows all"),
+            (None, false) => Some("these kinds of events; {kinds} chooses others"),
             (None, true) => None,
         }
     }
