@@ -10,6 +10,11 @@ use crate::ui::text::format;
 pub fn empty(status: &LensStatus) -> String {
     match status.partial {
         true => format!("nothing so far; {} % looked at", status.done / 10),
+        // A kernel's work, for one, stands in no row by thread.
+        false if status.shown > 0 => {
+            let shown = format::count(status.shown);
+            format!("no row here fits the lens, {} events elsewhere do: {{lens-undo}} undoes", shown.trim())
+        }
         false => {
             let hidden = format::count(status.hidden);
             format!("the lens hides all {} events here: {{lens-undo}} undoes, {{lens-off}} shows them", hidden.trim())

@@ -15,6 +15,8 @@ use ratatui::layout::Rect;
 
 use super::state::State;
 use crate::session::view::{Overview, Phase, ProcessRow, Standing, Status};
+use crate::ui::keys::Context;
+use crate::ui::lens;
 use crate::ui::text::{format, truncate};
 use crate::ui::theme::Role;
 use crate::ui::widgets::paint::Paint;
@@ -64,6 +66,10 @@ pub fn draw(state: &State, paint: &mut Paint<'_>, area: Rect, status: &Status) {
         y = histories(paint, Rect { y, height: left.bottom().saturating_sub(y), ..left }, rows, status) + gap;
     }
     let lists = Rect { y, height: left.bottom().saturating_sub(y), ..left };
+    if let Some(lens) = status.lens.as_ref().filter(|_| rows.top.is_empty() && rows.kernels.is_empty()) {
+        let why = paint.fill(Context::Overview, &lens::words::empty(lens));
+        paint.text(lists.x, lists.y, lists.width, &why, Role::Dim);
+    }
     let below = kernels_height(rows, lists.height);
     let functions = functions_height(rows).min(lists.height - below);
     let cursor = state.cursor;
