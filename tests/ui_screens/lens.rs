@@ -163,7 +163,7 @@ fn names_of_the_trace_are_offered_and_a_row_gives_its_time() {
     stage.press("Tab");
     assert!(stage.line(23).contains("&failed site:'solver.cu:131 step()'"), "{}", stage.text());
     stage.press("Esc j j R");
-    assert_eq!(asked(&stage).range, Some((1_500_000_000, 2_000_000_000)));
+    assert_eq!(asked(&stage).range, Some((1_500_000_000, 2_000_000_000).into()));
     stage.press("1 @");
     assert!(stage.line(23).contains("j goes to one"), "{}", stage.text());
     stage.press("j @");
