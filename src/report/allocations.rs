@@ -1,5 +1,6 @@
 //! Memory in the report: what was allocated, how much was in use at most and at the end, and by whom.
 
+use rustc_hash::FxHashMap;
 use serde::Serialize;
 use std::fmt::Write as _;
 
@@ -163,8 +164,9 @@ pub fn found(loaded: &Loaded) -> Vec<Found> {
     processes.map(|process| Found::of(trace, process, &files)).collect()
 }
 
-/// The account of what the lens selects, and how many calls could not be read.
-fn account(loaded: &Loaded, found: &[Found]) -> (Account, u64) {
+/// The account of what the lens selects, and how many calls could not be read. Places in the program that look alike are
+/// one: a line that was inlined in several functions has several addresses.
+fn account(loaded: &mut Loaded, found: &[Found]) -> (Account, u64) {
     let selected = loaded.selected();
     let (mut blocks, mut refused, mut unread) = (Vec::new(), Vec::new(), 0);
     for (process, found) in (0..u16::MAX).map(ProcessId).zip(found) {
@@ -173,6 +175,12 @@ fn account(loaded: &Loaded, found: &[Found]) -> (Account, u64) {
         blocks.extend(found.all().iter().filter(|one| wanted(one.track, one.row)).map(of));
         refused.extend(found.refused().iter().filter(|one| wanted(one.track, one.row)).map(|&one| (process, one)));
         unread += found.unread();
+    }
+    let mut first: FxHashMap<String, SiteId> = FxHashMap::default();
+    let mut same: FxHashMap<SiteId, SiteId> = FxHashMap::default();
+    for block in &mut blocks {
+        let site = block.allocation.site;
+        block.allocation.site = *same.entry(site).or_insert_with(|| *first.entry(loaded.site(site)).or_insert(site));
     }
     (Account::of(blocks, refused), unread)
 }

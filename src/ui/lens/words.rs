@@ -15,6 +15,7 @@ pub fn empty(status: &LensStatus) -> String {
             let shown = format::count(status.shown);
             format!("no row here fits the lens, {} events elsewhere do: {{lens-undo}} undoes", shown.trim())
         }
+        false if status.hidden == 0 => "no events yet for the lens to choose from".to_owned(),
         false => {
             let hidden = format::count(status.hidden);
             format!("the lens hides all {} events here: {{lens-undo}} undoes, {{lens-off}} shows them", hidden.trim())
