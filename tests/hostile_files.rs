@@ -210,13 +210,16 @@ fn ranges_of_time_beyond_all_ends_are_taken_and_others_refused() {
     let long = "1".repeat(100_000) + "s..";
     let cases: Vec<(&str, Result<u64, &str>)> = vec![
         ("..", Ok(events)),
-        ("0ns..99999999999999999999999999h", Ok(events)),
+        ("0ns..99999999999999999999999999h", Err("is too large")),
         ("99h..", Ok(0)),
-        ("18446744073709551615ns..18446744073709551616ns", Ok(0)),
-        ("99999999999999999999999s..", Ok(0)),
-        ("1h+99999999999999999h", Ok(0)),
-        ("0ns+99999999999999999h", Ok(events)),
-        (&long, Ok(0)),
+        ("18446744073709551615ns..", Ok(0)),
+        ("18446744073709551615ns..18446744073709551616ns", Err("is too large")),
+        ("99999999999999999999999s..", Err("is too large")),
+        ("1h+99999999999999999h", Err("is too large")),
+        ("0ns+99999999999999999h", Err("is too large")),
+        ("1h+5000000h", Ok(0)),
+        ("0ns+5000000h", Ok(events)),
+        (&long, Err("is too large")),
         ("2s..1s", Err("before it begins")),
         ("1s..-2s", Err("\"-2s\" is no time")),
         ("NaN..", Err("is no time")),
@@ -249,6 +252,7 @@ fn ranges_of_time_beyond_all_ends_are_taken_and_others_refused() {
                 assert_eq!(output.status.code(), Some(2), "{what}");
                 let line = first_line(&output);
                 assert!(line.starts_with("umtui: --range: ") && line.contains(said), "{what}: {line}");
+                assert!(line.len() < 300, "{what}: {line}");
             }
         }
     }

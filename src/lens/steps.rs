@@ -37,7 +37,7 @@ impl Steps {
     /// # Errors
     /// If it is none of these.
     pub fn parse(text: &str) -> Result<Self, RangeError> {
-        let wrong = || RangeError::Step(text.to_owned());
+        let wrong = || RangeError::Step(super::range::short(text));
         let text = text.trim();
         let (name, turns) = match text.rsplit_once('#') {
             Some((name, turns)) => (Some(name.trim()), turns),
