@@ -36,7 +36,7 @@ fn what_is_typed_is_found_wherever_it_is() {
     let mut terminal = open("calls").start();
     terminal.wait_for(&["ENDED", "by thread"]);
     terminal.keys("zMgg/");
-    terminal.wait_for(&["Enter stays there"]);
+    terminal.wait_for(&["Enter stays,"]);
     terminal.keys("'cuLaunchKernel");
     terminal.wait_for(&["match 1 of", "folded", "cuLaunchKernel"]);
     // Nothing is left of what was unfolded for it.
@@ -65,8 +65,11 @@ fn the_finder_and_the_palette_lead_there() {
     terminal.wait_for(&["every event in order", "1 of"]);
     terminal.keys(":no such thing\r");
     terminal.wait_for(&["'no' is no command"]);
+    // What is offered first is taken for what is half typed.
     terminal.keys(":screen out\r");
-    terminal.wait_for(&["'out' is not one of overview"]);
+    terminal.wait_for(&["output, err: from stderr"]);
+    terminal.keys(":screen outside\r");
+    terminal.wait_for(&["'outside' is not one of overview"]);
     terminal.keys("q");
     terminal.exits_with(Exit::Status(0));
 }
