@@ -4,7 +4,7 @@
 
 mod common;
 
-use common::{UMTUI, report, run};
+use common::{UMTUI, report, report_text, run};
 use serde_json::Value;
 use std::collections::BTreeSet;
 use std::process::Command;
@@ -42,6 +42,18 @@ fn pages_that_bounce_are_counted_to_the_byte() {
     assert_eq!((of("moved_once_bytes"), of("contradicted_bytes")), (64 * MIB, 0));
     // All but the first way there goes back to where the way before had come from.
     assert_eq!(of("returned_bytes"), (2 * rounds - 1) * 64 * MIB);
+}
+
+#[test]
+fn what_is_not_recorded_is_not_known() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut command = Command::new(UMTUI);
+    command.args(["demo", "pingpong", "--no-args", "--report", "-o"]).arg(folder.path());
+    command.args(["--", "--rounds", "2"]).env_remove("LD_PRELOAD");
+    assert!(run(command).status.success());
+    assert_eq!(report(&[folder.path()])["allocations"], Value::Null);
+    let text = report_text(&[folder.path()]);
+    assert!(text.contains("\nmemory: not known, the arguments of calls are not recorded\n"), "{text}");
 }
 
 #[test]

@@ -63,6 +63,12 @@ const KINDS: &[&str] = &[
     "device-to-array",
 ];
 
+/// The values that a field can have, if they are few and known.
+#[must_use]
+pub fn known(field: TextField) -> Option<&'static [&'static str]> {
+    CLOSED.iter().find(|(closed, _)| *closed == field).map(|(_, known)| *known)
+}
+
 /// Sentences about patterns that fit nothing known, each with the nearest name.
 #[must_use]
 pub fn doubts(condition: &Condition) -> Vec<String> {
@@ -91,7 +97,7 @@ fn add(condition: &Condition, doubts: &mut Vec<String>) {
                 }
                 format!("no known CUDA function fits {}{}", quoted(text), hint(text, known()))
             } else {
-                let Some((_, known)) = CLOSED.iter().find(|(closed, _)| closed == field) else { return };
+                let Some(known) = known(*field) else { return };
                 if known.iter().any(|name| matcher.matches(name)) {
                     return;
                 }

@@ -117,11 +117,17 @@ pub(super) fn safe(text: &str) -> String {
 
 /// A piece of the text as messages quote it: safe, and no longer than a line.
 pub(super) fn quoted(text: &str) -> String {
+    format!("`{}`", safe(&shortened(text)))
+}
+
+/// As much of a text as a message has room for.
+#[must_use]
+pub fn shortened(text: &str) -> String {
     let mut short: String = text.chars().take(40).collect();
     if short.len() < text.len() {
         short.push_str("...");
     }
-    format!("`{}`", safe(&short))
+    short
 }
 
 #[cfg(test)]

@@ -20,8 +20,8 @@ pub mod toml;
 mod units;
 pub mod xml;
 
-pub use doubts::doubts;
-pub use error::FilterError;
+pub use doubts::{doubts, known};
+pub use error::{FilterError, shortened};
 pub use file::{Filter, Spelling};
 pub use model::{Comparison, Condition, NumberField, Pattern, TextField};
 pub use normal::{MAX_DEPTH, order};

@@ -25,6 +25,7 @@ pub use range::{RangeError, TimeRange, parse_range};
 pub use records::{Decision, Tie};
 pub use spans::Spans;
 pub use steps::{Steps, StepsFound};
+pub use words::{cause_word, directions};
 
 use std::sync::Arc;
 

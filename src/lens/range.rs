@@ -3,6 +3,7 @@
 use std::fmt;
 
 use super::steps::Steps;
+use crate::filter::{shortened, time as time_ns};
 
 /// Which time is looked at.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -68,22 +69,13 @@ fn parse_time(text: &str) -> Result<(u64, u64), RangeError> {
         let to = if to.trim().is_empty() { u64::MAX } else { time(to)? };
         return if from <= to { Ok((from, to)) } else { Err(RangeError::Backwards(from, to)) };
     }
-    let Some((from, length)) = text.split_once('+') else { return Err(RangeError::Form(short(text))) };
+    let Some((from, length)) = text.split_once('+') else { return Err(RangeError::Form(shortened(text))) };
     let from = if from.trim().is_empty() { 0 } else { time(from)? };
     Ok((from, from.saturating_add(time(length)?)))
 }
 
 fn time(text: &str) -> Result<u64, RangeError> {
-    crate::filter::time(text).map_err(|why| RangeError::Time(short(text.trim()), why))
-}
-
-/// As much of a text as a message has room for.
-pub(super) fn short(text: &str) -> String {
-    let mut short: String = text.chars().take(40).collect();
-    if short.len() < text.len() {
-        short.push_str("...");
-    }
-    short
+    time_ns(text).map_err(|why| RangeError::Time(shortened(text.trim()), why))
 }
 
 #[cfg(test)]

@@ -11,7 +11,7 @@ use std::time::Instant;
 use rustc_hash::FxHashMap;
 
 use super::range::RangeError;
-use crate::filter::{Matcher, Pattern};
+use crate::filter::{Matcher, Pattern, shortened};
 use crate::trace::activity::TextId;
 use crate::trace::{ProcessId, RangeKind, Trace, TrackId};
 
@@ -37,7 +37,7 @@ impl Steps {
     /// # Errors
     /// If it is none of these.
     pub fn parse(text: &str) -> Result<Self, RangeError> {
-        let wrong = || RangeError::Step(super::range::short(text));
+        let wrong = || RangeError::Step(shortened(text));
         let text = text.trim();
         let (name, turns) = match text.rsplit_once('#') {
             Some((name, turns)) => (Some(name.trim()), turns),

@@ -139,8 +139,14 @@ pub(super) fn record_kinds(activity: &Activity) -> Words {
 
 fn copy_kinds(activity: &Activity) -> Words {
     let (kind, pageable) = activity.copy();
-    // `CUpti_ActivityMemcpyKind`.
-    let direction: &[&str] = match kind {
+    let words = std::iter::once("copy").chain(directions(kind).iter().copied());
+    Words::texts(words.chain(pageable.then_some("pageable")))
+}
+
+/// Kinds of a copy by its direction, the shortest first, by `CUpti_ActivityMemcpyKind`.
+#[must_use]
+pub const fn directions(kind: u8) -> &'static [&'static str] {
+    match kind {
         1 => &["h2d", "host-to-device"],
         2 => &["d2h", "device-to-host"],
         3 => &["h2a", "host-to-array"],
@@ -152,8 +158,7 @@ fn copy_kinds(activity: &Activity) -> Words {
         9 => &["h2h", "host-to-host"],
         10 => &["p2p", "peer"],
         _ => &[],
-    };
-    Words::texts(std::iter::once("copy").chain(direction.iter().copied()).chain(pageable.then_some("pageable")))
+    }
 }
 
 /// Why memory migrated; nothing of other records.
@@ -163,14 +168,20 @@ pub(super) fn cause(activity: &Activity) -> Option<&'static str> {
     if activity.kind != ActivityKind::Unified || !moves.contains(&counter) {
         return None;
     }
-    Some(match flags {
+    Some(cause_word(flags))
+}
+
+/// Why memory migrated, by `CUpti_ActivityUnifiedMemoryMigrationCause`.
+#[must_use]
+pub const fn cause_word(cause: u8) -> &'static str {
+    match cause {
         1 => "user",
         2 => "coherence",
         3 => "prefetch",
         4 => "eviction",
         5 => "access-counters",
         _ => "unknown",
-    })
+    }
 }
 
 /// Bytes of a record; `None` where it is about none.

@@ -14,4 +14,3 @@ pub use account::{Account, Block, Group, Holder, Totals};
 pub use live::Live;
 pub use movement::{Movement, movements};
 pub use residency::Residency;
-pub use runs::Runs;

@@ -23,12 +23,6 @@ impl<S: Copy + Default + PartialEq> Runs<S> {
         self.runs.len()
     }
 
-    /// Whether all pages have the default state.
-    #[must_use]
-    pub fn is_empty(&self) -> bool {
-        self.runs.is_empty()
-    }
-
     /// State of a page.
     #[must_use]
     pub fn get(&self, page: u64) -> S {

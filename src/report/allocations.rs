@@ -311,7 +311,13 @@ fn result(loaded: &Loaded, refused: &crate::correlate::Refused) -> String {
 
 /// Tables, if anything was allocated or refused.
 pub(super) fn write(allocations: Option<&Allocations>, out: &mut String) {
-    let Some(all) = allocations.filter(|all| !all.by_kind.is_empty() || all.failed > 0) else { return };
+    let Some(all) = allocations else {
+        out.push_str("\nmemory: not known, the arguments of calls are not recorded\n");
+        return;
+    };
+    if all.by_kind.is_empty() && all.failed == 0 {
+        return;
+    }
     out.push('\n');
     let count = |sums: &Sums| grouped(sums.count);
     let bytes = |bytes: Option<u64>| bytes.map_or_else(|| "-".to_owned(), size);

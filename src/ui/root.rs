@@ -3,6 +3,7 @@
 //! It turns keys into actions, hands each to the popup or screen it is for, and carries out what that asks for.
 //! What reaches beyond the screen (the program, the terminal) it hands on as an [`Order`].
 
+mod filters;
 mod find;
 mod keep;
 mod look;

@@ -50,7 +50,7 @@ const SCREENS: [(ScreenId, &str); 8] = [
 
 /// What goes to the terminal.
 #[derive(Clone, Default)]
-struct Kept(Arc<Mutex<Vec<u8>>>);
+pub struct Kept(pub Arc<Mutex<Vec<u8>>>);
 
 impl Write for Kept {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {

@@ -1,7 +1,7 @@
 //! Names as bad as a trace can make them under everything that lies over a screen: prompts, boxes, finder, palette,
 //! details, with a lens, a search, marks and a range that is being chosen, at every width and height.
 
-use std::io::{self, Write};
+use std::io;
 use std::sync::{Arc, Mutex};
 
 use crossterm::event::Event;
@@ -17,21 +17,7 @@ use umtui::ui::theme::{Charset, Depth};
 use unicode_width::UnicodeWidthStr as _;
 
 use crate::fixture::{Stage, live, stage_saying, theme};
-use crate::hostile::names;
-
-/// What goes to the terminal.
-#[derive(Clone, Default)]
-struct Kept(Arc<Mutex<Vec<u8>>>);
-
-impl Write for Kept {
-    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        self.0.lock().unwrap().extend_from_slice(bytes);
-        Ok(bytes.len())
-    }
-    fn flush(&mut self) -> io::Result<()> {
-        Ok(())
-    }
-}
+use crate::hostile::{Kept, names};
 
 /// The terminal's own backend, of whatever size it is told.
 struct Sized {

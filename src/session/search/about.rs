@@ -7,6 +7,7 @@ use super::ask::{About, From, SearchAnswer, SearchRequest};
 use super::exact::exact;
 use crate::filter::{Condition, TextField};
 use crate::graph::{Grouping, NodeKey, RowId, What};
+use crate::lens::{cause_word, directions};
 use crate::session::model::Model;
 use crate::session::order::Event;
 use crate::session::view::{EventKinds, View};
@@ -257,37 +258,15 @@ pub(crate) fn kernel(name: &str) -> Condition {
     }
 }
 
-/// `CUpti_ActivityMemcpyKind`.
 fn copy(direction: u8, pageable: bool) -> Condition {
-    let direction = match direction {
-        1 => Some("h2d"),
-        2 => Some("d2h"),
-        3 => Some("h2a"),
-        4 => Some("a2h"),
-        5 => Some("a2a"),
-        6 => Some("a2d"),
-        7 => Some("d2a"),
-        8 => Some("d2d"),
-        9 => Some("h2h"),
-        10 => Some("p2p"),
-        _ => None,
-    };
+    let direction = directions(direction).first().copied();
     let words = std::iter::once("copy").chain(direction).chain(pageable.then_some("pageable"));
     Condition::All(words.map(kind).collect())
 }
 
 fn unified(counter: u16, flags: u8) -> Option<Condition> {
-    let pages = |direction| {
-        let cause = match flags {
-            1 => "user",
-            2 => "coherence",
-            3 => "prefetch",
-            4 => "eviction",
-            5 => "access-counters",
-            _ => "unknown",
-        };
-        Condition::All(vec![kind("migration"), kind(direction), text(TextField::Cause, cause)])
-    };
+    let pages =
+        |direction| Condition::All(vec![kind("migration"), kind(direction), text(TextField::Cause, cause_word(flags))]);
     Some(match counter {
         wire::UNIFIED_TO_DEVICE => pages("h2d"),
         wire::UNIFIED_TO_HOST => pages("d2h"),

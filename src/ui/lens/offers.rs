@@ -1,7 +1,7 @@
 //! How a filter that is typed may go on: fields, values that are known by name, filters that have one.
 
 use crate::filter::fields::{FIELDS, Field, named};
-use crate::filter::{Condition, Listed, Pattern, TextField, expression};
+use crate::filter::{Condition, Listed, Pattern, TextField, expression, known};
 use crate::session::view::{Entry, EntryKind};
 use crate::ui::layers::Offer;
 use crate::ui::text::format;
@@ -9,38 +9,6 @@ use crate::ui::text::format;
 /// Offers at most.
 pub const MOST: usize = 24;
 
-const LAYERS: &[&str] = &["runtime", "driver", "gpu"];
-const CAUSES: &[&str] = &["coherence", "prefetch", "user", "eviction", "access-counters", "unknown"];
-const KINDS: &[&str] = &[
-    "call",
-    "kernel",
-    "copy",
-    "set",
-    "graph",
-    "wait",
-    "event",
-    "migration",
-    "fault",
-    "cpu-fault",
-    "gpu-fault",
-    "thrashing",
-    "throttling",
-    "remote-map",
-    "allocation",
-    "overhead",
-    "managed",
-    "device",
-    "host",
-    "pinned",
-    "registered",
-    "pool",
-    "pageable",
-    "h2d",
-    "d2h",
-    "d2d",
-    "h2h",
-    "p2p",
-];
 const WORDS: &[(&str, &str)] = &[
     ("failed", "calls that returned an error"),
     ("children-of(", "what lies in calls for which it holds"),
@@ -164,14 +132,12 @@ impl Slot {
 }
 
 fn values(field: &str, begun: &str, from: usize) -> Vec<Offer> {
-    let known = match named(field) {
-        Some(Field::Text(TextField::Layer)) => LAYERS,
-        Some(Field::Text(TextField::Cause)) => CAUSES,
-        Some(Field::Text(TextField::Kind)) => KINDS,
+    let values: &[&str] = match named(field) {
         Some(Field::Text(TextField::Stream)) => &["default"],
+        Some(Field::Text(field)) => known(field).unwrap_or_default(),
         _ => &[],
     };
-    let fitting = known.iter().filter(|value| value.starts_with(begun) && **value != begun);
+    let fitting = values.iter().filter(|value| value.starts_with(begun) && **value != begun);
     fitting.map(|value| Offer { from, text: (*value).to_owned(), doc: String::new() }).collect()
 }
 

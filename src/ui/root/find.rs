@@ -10,7 +10,7 @@ use crate::ui::layers::{News, finder, palette};
 use crate::ui::screens::ScreenId;
 use crate::ui::search::Move;
 use crate::ui::text::format;
-use crate::ui::theme::Role;
+use crate::ui::theme::{Role, Theme};
 
 impl Root {
     /// Takes what was typed into a prompt or a list.
@@ -215,5 +215,22 @@ impl Root {
         });
         let items = items.collect();
         self.open_picker(Ask::Marks, items)
+    }
+
+    /// Draws in another theme, until the end.
+    pub(super) fn choose_theme(&mut self, name: &str) {
+        match self.palettes.iter().find(|(known, _)| known == name) {
+            Some((_, palette)) => self.theme = Theme::new(palette, self.theme.depth, self.theme.glyphs),
+            None => {
+                let names: Vec<&str> = self.palettes.iter().map(|(name, _)| name.as_str()).collect();
+                self.notice = Some(format!("theme: '{name}' is not one of {}", names.join(", ")));
+            }
+        }
+    }
+
+    /// Takes the filter that was chosen from the list.
+    pub(super) fn choose_filter(&mut self, text: &str) {
+        self.layers.pop();
+        self.filter_by(text);
     }
 }
