@@ -11,6 +11,7 @@ mod calls;
 mod held;
 mod marks;
 mod matcher;
+mod moment;
 mod plan;
 mod range;
 mod records;
@@ -20,11 +21,12 @@ mod words;
 
 pub use block::{Block, NO_CALLER, bit};
 pub use marks::{Marks, Selected};
+pub use moment::{Moment, MomentError, MomentFound, NoSuchMoment};
 pub use plan::{Plan, PlanError, Surroundings};
 pub use range::{RangeError, TimeRange, parse_range};
 pub use records::{Decision, Tie};
 pub use spans::Spans;
-pub use steps::{Steps, StepsFound};
+pub use steps::{Steps, StepsFound, all_turns};
 pub use words::{cause_word, directions};
 
 use std::sync::Arc;

@@ -129,11 +129,43 @@ impl Walked {
 /// Finds steps in a trace.
 #[must_use]
 pub fn find(steps: &Steps, trace: &Trace) -> StepsFound {
-    let Some(name) = steps.name.as_deref().map(str::to_owned).or_else(|| most_regular(trace)) else {
-        return StepsFound::default();
-    };
+    let (name, processes) = walk(steps.name.as_deref(), trace);
     let mut found = StepsFound { name, ..StepsFound::default() };
-    let Ok(matcher) = Matcher::new(&Pattern::Glob(found.name.clone())) else { return found };
+    for turns in &processes {
+        found.turns = found.turns.max(turns.len() as u64);
+        let at = |turn: u64| usize::try_from(turn - 1).unwrap_or(usize::MAX);
+        let Some(first) = turns.get(at(steps.first.max(1))) else { continue };
+        let last = turns.get(at(steps.last.max(1))).or_else(|| turns.last()).unwrap_or(first);
+        let (from, to) = found.ns.unwrap_or((u64::MAX, 0));
+        found.ns = Some((from.min(first.0), to.max(last.1)));
+    }
+    found
+}
+
+/// Every turn of a range: its name, with `*` for numbers that change, and of each turn the earliest begin and the latest
+/// end in any process, ns; `u64::MAX` while it has not ended. Without a name it is the range that repeats most regularly;
+/// empty if none does.
+#[must_use]
+pub fn all_turns(name: Option<&str>, trace: &Trace) -> (String, Vec<(u64, u64)>) {
+    let (name, processes) = walk(name, trace);
+    let mut all: Vec<(u64, u64)> = Vec::new();
+    for turns in processes {
+        for (turn, one) in turns.into_iter().enumerate() {
+            match all.get_mut(turn) {
+                Some(merged) => *merged = (merged.0.min(one.0), merged.1.max(one.1)),
+                None => all.push(one),
+            }
+        }
+    }
+    (name, all)
+}
+
+/// Name of a range, and its turns in each process.
+fn walk(name: Option<&str>, trace: &Trace) -> (String, Vec<Vec<(u64, u64)>>) {
+    let Some(name) = name.map(str::to_owned).or_else(|| most_regular(trace)) else {
+        return (String::new(), Vec::new());
+    };
+    let Ok(matcher) = Matcher::new(&Pattern::Glob(name.clone())) else { return (name, Vec::new()) };
     let mut known: FxHashMap<TextId, bool> = FxHashMap::default();
     let mut fits = |text: TextId| {
         let name = || matcher.matches(trace.names.get(trace.activities.name(text)));
@@ -147,15 +179,7 @@ pub fn find(steps: &Steps, trace: &Trace) -> StepsFound {
             *place = turns;
         }
     }
-    for turns in most.values() {
-        found.turns = found.turns.max(turns.len() as u64);
-        let at = |turn: u64| usize::try_from(turn - 1).unwrap_or(usize::MAX);
-        let Some(first) = turns.get(at(steps.first.max(1))) else { continue };
-        let last = turns.get(at(steps.last.max(1))).or_else(|| turns.last()).unwrap_or(first);
-        let (from, to) = found.ns.unwrap_or((u64::MAX, 0));
-        found.ns = Some((from.min(first.0), to.max(last.1)));
-    }
-    found
+    (name, most.into_values().collect())
 }
 
 /// Turns of a range on a thread: begin and end, ns; `u64::MAX` while it has not ended.

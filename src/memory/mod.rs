@@ -5,12 +5,16 @@
 
 mod account;
 mod changes;
+mod difference;
 mod live;
 mod movement;
 pub mod residency;
 mod runs;
+mod snapshot;
 
 pub use account::{Account, Block, Group, Holder, Totals};
+pub use difference::{Delta, Extent, Turnover, Verdict, difference, extents, growth};
 pub use live::Live;
 pub use movement::{Movement, movements};
 pub use residency::Residency;
+pub use snapshot::{Cell, Held, SizeClass, Snapshot};
