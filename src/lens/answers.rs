@@ -2,7 +2,7 @@
 
 use rustc_hash::FxHashMap;
 
-use super::held::{Held, Lives};
+use super::held::{Allocated, Held};
 use super::matcher::Matcher;
 use super::spans::Spans;
 use super::words::{self, Words};
@@ -64,7 +64,13 @@ impl Answers {
     }
 
     /// Takes what has come since the last time. True if an answer that was given no longer holds.
-    pub(super) fn update(&mut self, trace: &Trace, spans: &dyn Spans, lives: &Lives, symbols: &mut Symbols) -> bool {
+    pub(super) fn update(
+        &mut self,
+        trace: &Trace,
+        spans: &dyn Spans,
+        lives: &Allocated<'_>,
+        symbols: &mut Symbols,
+    ) -> bool {
         let matcher = &self.matcher;
         match self.field {
             TextField::Api | TextField::Layer | TextField::Kind => {
@@ -121,7 +127,7 @@ impl Answers {
         self.field == TextField::Site || (self.field == TextField::Allocation && self.matcher.number().is_none())
     }
 
-    fn update_held(&mut self, trace: &Trace, lives: &Lives, symbols: &mut Symbols) -> bool {
+    fn update_held(&mut self, trace: &Trace, lives: &Allocated<'_>, symbols: &mut Symbols) -> bool {
         // Calls of functions that are given no address need not be looked at.
         let points = |at: usize| trace.apis.get(at).is_some_and(|api| api.signature.points());
         let mut changed = renew(&mut self.apis, trace.apis.iter().map(|api| api.name), points);

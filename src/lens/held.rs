@@ -1,50 +1,19 @@
 //! Allocations that a pattern fits, and which of them an address lay in at a moment.
 
 use std::sync::Arc;
-use std::time::Instant;
 
 use crate::correlate::{Allocation, Allocations, End};
-use crate::trace::{Bytes, ProcessId, Trace, TrackId};
+use crate::trace::{ProcessId, TrackId};
 
-/// While a trace grows, its allocations are found anew so many times less often than that takes.
-const PAUSE: u32 = 3;
-
-/// How much of a trace allocations were found from: calls, functions, names.
-type Known = (u64, usize, usize);
-
-/// The allocations of each process of a trace, as far as its calls have been read.
-#[derive(Debug, Default)]
-pub(super) struct Lives {
-    of: Vec<Arc<Allocations>>,
-    known: Option<Known>,
-    /// Not before they are found anew.
-    due: Option<Instant>,
-    /// Grows whenever they are.
-    version: u64,
-}
-
-impl Lives {
-    /// Finds them anew if more calls are known, but not all the time. False if they are not those of the trace as it is
-    /// now.
-    pub(super) fn update(&mut self, trace: &Trace, files: &[Option<Arc<dyn Bytes>>]) -> bool {
-        let known = (trace.calls(), trace.apis.len(), trace.names.len());
-        if self.known == Some(known) {
-            return true;
-        }
-        let begun = Instant::now();
-        if self.due.is_some_and(|due| begun < due) {
-            return false;
-        }
-        let none: Arc<dyn Bytes> = Arc::new(Vec::new());
-        let files: Vec<Arc<dyn Bytes>> =
-            files.iter().map(|file| file.clone().unwrap_or_else(|| none.clone())).collect();
-        let processes = (0..trace.processes.len()).filter_map(|id| u16::try_from(id).ok()).map(ProcessId);
-        self.of = processes.map(|process| Arc::new(Allocations::of(trace, process, &files))).collect();
-        self.known = Some(known);
-        self.version += 1;
-        self.due = begun.elapsed().checked_mul(PAUSE).and_then(|pause| Instant::now().checked_add(pause));
-        true
-    }
+/// The allocations of each process of a trace, as far as they have been found.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Allocated<'a> {
+    /// By process.
+    pub all: &'a [Arc<Allocations>],
+    /// Grows whenever they are found anew.
+    pub version: u64,
+    /// Whether they are those of the trace as it is now.
+    pub is_current: bool,
 }
 
 /// Those of one process, and which of them the pattern fits.
@@ -98,14 +67,19 @@ pub(super) struct Held {
 impl Held {
     /// Asks each allocation anew where something has changed; `named` is the version of the names of call sites. True if
     /// an answer that was given may no longer hold.
-    pub(super) fn update(&mut self, lives: &Lives, named: u64, mut fits: impl FnMut(&Allocation) -> bool) -> bool {
+    pub(super) fn update(
+        &mut self,
+        lives: &Allocated<'_>,
+        named: u64,
+        mut fits: impl FnMut(&Allocation) -> bool,
+    ) -> bool {
         if self.versions == (lives.version, named) {
             return false;
         }
         self.versions = (lives.version, named);
         let fitting =
             |all: &Arc<Allocations>| Fitting { all: all.clone(), fits: all.all().iter().map(&mut fits).collect() };
-        let now: Vec<Fitting> = lives.of.iter().map(fitting).collect();
+        let now: Vec<Fitting> = lives.all.iter().map(fitting).collect();
         let before = std::mem::replace(&mut self.of, now);
         let Some(asked_ns) = self.asked_ns else { return false };
         let grounds = |of: &[Fitting], at: usize| of.get(at).map(|one| one.grounds(asked_ns)).unwrap_or_default();

@@ -20,6 +20,7 @@ mod steps;
 mod words;
 
 pub use block::{Block, NO_CALLER, bit};
+pub use held::Allocated;
 pub use marks::{Marks, Selected};
 pub use moment::{Moment, MomentError, MomentFound, NoSuchMoment};
 pub use plan::{Plan, PlanError, Surroundings};

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use super::Lens;
 use super::answers::Answers;
-use super::held::Lives;
+use super::held::Allocated;
 use super::matcher::Matcher;
 use super::range::TimeRange;
 use super::spans::Spans;
@@ -59,6 +59,8 @@ pub struct Surroundings<'a> {
     pub files: &'a [Option<Arc<dyn Bytes>>],
     /// Its ranges.
     pub spans: &'a dyn Spans,
+    /// Its allocations; looked at only if [`Plan::needs_allocations`].
+    pub allocations: Allocated<'a>,
 }
 
 /// What a condition looks at.
@@ -92,8 +94,7 @@ pub struct Plan {
     pub(super) stages: Vec<Arc<Test>>,
     /// Of each stage and thread the rows of calls that submitted work that fits.
     pub(super) submitted: Vec<Vec<Vec<u64>>>,
-    lives: Lives,
-    /// Allocations have not been looked for among all calls that are known.
+    /// Allocations or steps have not been looked for in all that is known.
     behind: bool,
 }
 
@@ -113,7 +114,6 @@ impl Plan {
             needs: Needs { start: lens.range.is_some(), ..Needs::default() },
             stages: Vec::new(),
             submitted: Vec::new(),
-            lives: Lives::default(),
             behind: false,
         };
         match &lens.range {
@@ -187,10 +187,7 @@ impl Plan {
     pub fn update(&mut self, around: &Surroundings<'_>, symbols: &mut Symbols) -> bool {
         let (trace, spans) = (around.trace, around.spans);
         let mut changed = false;
-        self.behind = false;
-        if self.leaves.iter().any(|leaf| leaf.field == TextField::Allocation) {
-            self.behind = !self.lives.update(trace, around.files);
-        }
+        self.behind = self.needs_allocations() && !around.allocations.is_current;
         if let Some(steps) = &mut self.steps {
             let before = steps.found().ns;
             self.behind |= !steps.update(trace);
@@ -206,7 +203,7 @@ impl Plan {
             self.range = Some(steps.found().ns.unwrap_or((u64::MAX, 0)));
         }
         for leaf in &mut self.leaves {
-            changed |= leaf.update(trace, spans, &self.lives, symbols);
+            changed |= leaf.update(trace, spans, &around.allocations, symbols);
         }
         changed
     }
@@ -221,6 +218,12 @@ impl Plan {
     #[must_use]
     pub const fn needs_spans(&self) -> bool {
         self.needs.spans
+    }
+
+    /// Whether it looks at allocations, which must be found first.
+    #[must_use]
+    pub fn needs_allocations(&self) -> bool {
+        self.leaves.iter().any(|leaf| leaf.field == TextField::Allocation)
     }
 
     /// Whether it looks at streams.

@@ -75,7 +75,7 @@ impl Movement {
 pub fn movements(
     trace: &Trace,
     files: &[Arc<dyn Bytes>],
-    allocations: &[Allocations],
+    allocations: &[Arc<Allocations>],
     wanted: &dyn Fn(LaneId, usize) -> bool,
 ) -> Option<Vec<Movement>> {
     if !trace.activities.recorded(What::Migrations) {

@@ -3,6 +3,7 @@
 use rustc_hash::FxHashMap;
 use serde::Serialize;
 use std::fmt::Write as _;
+use std::sync::Arc;
 
 use super::table::Table;
 use super::text::grouped;
@@ -156,17 +157,9 @@ pub struct Refused {
     pub call_site: String,
 }
 
-/// The allocations of each process.
-#[must_use]
-pub fn found(loaded: &Loaded) -> Vec<Found> {
-    let (trace, files) = (loaded.trace(), loaded.bytes());
-    let processes = (0..u16::MAX).map(ProcessId).take(trace.processes.len());
-    processes.map(|process| Found::of(trace, process, &files)).collect()
-}
-
 /// The account of what the lens selects, and how many calls could not be read. Places in the program that look alike are
 /// one: a line that was inlined in several functions has several addresses.
-fn account(loaded: &mut Loaded, found: &[Found]) -> (Account, u64) {
+fn account(loaded: &mut Loaded, found: &[Arc<Found>]) -> (Account, u64) {
     let selected = loaded.selected();
     let (mut blocks, mut refused, mut unread) = (Vec::new(), Vec::new(), 0);
     for (process, found) in (0..u16::MAX).map(ProcessId).zip(found) {
@@ -187,7 +180,7 @@ fn account(loaded: &mut Loaded, found: &[Found]) -> (Account, u64) {
 
 /// All of it; `None` where no argument of any call is recorded. `found` are the allocations of each process.
 #[must_use]
-pub fn of(loaded: &mut Loaded, found: &[Found]) -> Option<Allocations> {
+pub fn of(loaded: &mut Loaded, found: &[Arc<Found>]) -> Option<Allocations> {
     let (account, unread_calls) = account(loaded, found);
     if unread_calls > 0 && account.blocks().is_empty() && account.refused().is_empty() {
         return None;

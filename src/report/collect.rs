@@ -234,7 +234,7 @@ impl Report {
             .collect();
         let failures = loaded.failures();
         let first_failures = first_failures::of(loaded);
-        let found = allocations::found(loaded);
+        let found = loaded.allocations();
         let allocations = allocations::of(loaded, &found);
         let migrated = migrated::of(loaded, &found);
         let unfinished = loaded.unfinished();

@@ -2,6 +2,7 @@
 
 use serde::Serialize;
 use std::fmt::Write as _;
+use std::sync::Arc;
 
 use super::table::Table;
 use super::text::grouped;
@@ -52,7 +53,7 @@ pub struct Migrated {
 
 /// Those that moved most; `None` if no migrations were recorded. `allocations` are those of each process.
 #[must_use]
-pub fn of(loaded: &mut Loaded, allocations: &[Allocations]) -> Option<Vec<Migrated>> {
+pub fn of(loaded: &mut Loaded, allocations: &[Arc<Allocations>]) -> Option<Vec<Migrated>> {
     let selected = loaded.selected();
     let wanted = |id, row| selected.is_none_or(|selected| selected.record(id, row));
     let mut list = movements(loaded.trace(), &loaded.bytes(), allocations, &wanted)?;

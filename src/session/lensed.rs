@@ -90,9 +90,14 @@ impl Model {
             return true;
         }
         self.lensed.at = now;
+        if sifting.needs_allocations() {
+            self.lives.update(&self.trace, &self.files, until);
+        }
         let places = if sifting.needs_streams() { self.gpu.work.places(&self.trace) } else { Vec::new() };
         let streams: Vec<WorkStream> = places.into_iter().map(|place| place.stream).collect();
-        let ground = Ground { trace: &self.trace, files: &self.files, tree: &self.tree, streams: &streams };
+        let allocations = self.lives.allocated();
+        let (trace, files, tree) = (&self.trace, &self.files, &self.tree);
+        let ground = Ground { trace, files, tree, streams: &streams, allocations };
         sifting.advance(ground, &mut self.symbols, until)
     }
 

@@ -12,6 +12,7 @@ use super::kept::Kept;
 use super::overview::{calls_by_process, trouble};
 use super::safe::safe;
 use super::view::{Answer, LensStatus, Phase, View, ViewRequest};
+use crate::correlate::Allocations;
 use crate::graph::{Cells, Gpu, Grouping, Stats, TOP, Tree, What};
 use crate::lens::{Lens, Plan, PlanError, Selected};
 use crate::parse::ParseError;
@@ -97,6 +98,13 @@ impl Loaded {
     pub fn bytes(&self) -> Vec<Arc<dyn Bytes>> {
         let files = self.engine.feed.bytes(&self.engine.model.trace);
         files.into_iter().map(|bytes| bytes.unwrap_or_else(|| Arc::new(Vec::new()))).collect()
+    }
+
+    /// The allocations of each process, by its number.
+    pub fn allocations(&mut self) -> Vec<Arc<Allocations>> {
+        let model = &mut self.engine.model;
+        while !model.lives.update(&model.trace, &model.files, Instant::now() + BATCH) {}
+        model.lives.all().to_vec()
     }
 
     /// The call tree.

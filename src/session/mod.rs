@@ -32,6 +32,7 @@ pub mod left_out;
 mod lensed;
 mod loaded;
 mod matches;
+mod memory;
 mod metrics;
 mod model;
 mod nvml;

@@ -8,14 +8,15 @@ use super::kept::Kept;
 use super::labels::Namer;
 use super::lensed::Lensed;
 use super::matches::{Filtered, Matches};
+use super::memory::lives::Lives;
 use super::order::{All, NoCalls, Order, Selection, open_calls};
 use super::others::{CellKey, Others};
 use super::view::{CallsRequest, CallsRows, EventGroup, EventKinds, EventsAt, EventsRequest, EventsRows, Launches};
 use super::{calls, events};
-use crate::correlate::{Allocations, Failed, Failures};
+use crate::correlate::{Failed, Failures};
 use crate::graph::{Cells, Gpu, Grouping, NodeKey, RangeWork, Rows, Tree, What, Windows, Work, WorkCell, WorkStream};
 use crate::symbols::Symbols;
-use crate::trace::{Bytes, ProcessId, Trace};
+use crate::trace::{Bytes, Trace};
 use rustc_hash::FxHashSet;
 
 /// A trace and everything derived from it.
@@ -37,6 +38,8 @@ pub(super) struct Model {
     pub(super) launches: Option<KnownLaunches>,
     /// Made when rows by range are first asked for.
     ranged: Option<Ranged>,
+    /// The allocations, when somebody has asked for them.
+    pub(super) lives: Lives,
     /// What is seen through a lens.
     pub(super) lensed: Lensed,
     /// What was seen before.
@@ -216,7 +219,7 @@ impl Model {
     /// Rows of the events screen, and whether all events have been looked at by `until`.
     pub(super) fn events(&mut self, request: EventsRequest, until: Instant) -> (EventsRows, bool) {
         let at = match request.at {
-            EventsAt::Address(address) => self.allocating(address).unwrap_or(request.at),
+            EventsAt::Address(address) => self.allocating(address, until).unwrap_or(request.at),
             at => at,
         };
         let request = EventsRequest { at, ..request };
@@ -227,13 +230,9 @@ impl Model {
     }
 
     /// The newest call that allocated memory with this address in it.
-    fn allocating(&self, address: u64) -> Option<EventsAt> {
-        let none: Arc<dyn Bytes> = Arc::new(Vec::new());
-        let files: Vec<Arc<dyn Bytes>> =
-            self.files.iter().map(|file| file.clone().unwrap_or_else(|| none.clone())).collect();
-        let processes = (0..self.trace.processes.len()).filter_map(|id| u16::try_from(id).ok()).map(ProcessId);
-        let newest = processes.filter_map(|process| {
-            let all = Allocations::of(&self.trace, process, &files);
+    fn allocating(&mut self, address: u64, until: Instant) -> Option<EventsAt> {
+        self.lives.update(&self.trace, &self.files, until);
+        let newest = self.lives.all().iter().filter_map(|all| {
             let holding = all.all().iter().filter(|one| one.address <= address && address < one.end());
             holding.max_by_key(|one| one.from_ns).map(|one| (one.from_ns, one.track, one.row))
         });

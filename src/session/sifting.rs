@@ -15,7 +15,7 @@ use rustc_hash::FxHashMap;
 
 use self::lanes::Lanes;
 use crate::graph::{Cells, Gpu, RangeIndex, Sifted, Tree, WorkStream};
-use crate::lens::{Block, Counts, Lens, Marks, Plan, PlanError, Selected, StepsFound, Surroundings};
+use crate::lens::{Allocated, Block, Counts, Lens, Marks, Plan, PlanError, Selected, StepsFound, Surroundings};
 use crate::symbols::Symbols;
 use crate::trace::{ApiId, Bytes, Trace, TrackId};
 
@@ -28,6 +28,7 @@ pub(super) struct Ground<'a> {
     pub tree: &'a Tree,
     /// Of each lane its stream.
     pub streams: &'a [WorkStream],
+    pub allocations: Allocated<'a>,
 }
 
 /// A lens at work on a trace.
@@ -99,6 +100,11 @@ impl Sifting {
     /// Whether it must know of each lane its stream.
     pub(super) fn needs_streams(&self) -> bool {
         self.plan.needs_streams()
+    }
+
+    /// Whether it must know the allocations.
+    pub(super) fn needs_allocations(&self) -> bool {
+        self.plan.needs_allocations()
     }
 
     /// Whether everything that has been read has been looked at.
@@ -191,7 +197,7 @@ impl Sifting {
         }
         let spans = self.spans.clone();
         let spans = spans.read().unwrap_or_else(PoisonError::into_inner);
-        let around = Surroundings { trace, files: ground.files, spans: &*spans };
+        let around = Surroundings { trace, files: ground.files, spans: &*spans, allocations: ground.allocations };
         let mut changed = self.plan.update(&around, symbols);
         let common = self.streams.iter().zip(ground.streams);
         changed |= self.plan.needs_streams() && common.clone().any(|(before, now)| before != now);

@@ -1,0 +1,3 @@
+//! Memory as screens ask for it.
+
+pub(super) mod lives;
