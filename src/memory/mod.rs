@@ -6,6 +6,7 @@
 mod account;
 mod changes;
 mod difference;
+pub mod heat;
 mod live;
 mod movement;
 pub mod residency;

@@ -269,6 +269,18 @@ impl Lane {
         }
     }
 
+    /// Calls `each` with some rows, in order of rows.
+    pub fn for_each_in(&self, rows: std::ops::Range<usize>, mut each: impl FnMut(usize, Activity)) {
+        let before = self.sealed.partition_point(|(first, _)| *first <= rows.start).saturating_sub(1);
+        for (first, piece) in self.pieces().skip(before).take_while(|(first, _)| *first < rows.end) {
+            for inner in rows.start.saturating_sub(first)..piece.kind.len().min(rows.end - first) {
+                if let Some(activity) = piece.get(inner) {
+                    each(first + inner, activity);
+                }
+            }
+        }
+    }
+
     /// Calls `each` with the rows that overlap a span of time, ns, in order of rows; those that only touch it count too.
     pub fn overlapping(&self, (from, to): (u64, u64), mut each: impl FnMut(usize, Activity)) {
         for (first, piece) in self.pieces().filter(|(_, piece)| piece.span.0 <= to && piece.span.1 >= from) {
@@ -516,6 +528,11 @@ mod tests {
             let mut seen = Vec::new();
             lane.for_each(0, |_, activity| seen.push(activity));
             prop_assert_eq!(&seen, &all);
+            let some = (from as usize % 310, (from as usize % 310).saturating_add(length as usize % 310));
+            let mut seen = Vec::new();
+            lane.for_each_in(some.0..some.1, |row, activity| seen.push((row, activity)));
+            let twin: Vec<_> = all.iter().copied().enumerate().skip(some.0).take(some.1 - some.0).collect();
+            prop_assert_eq!(seen, twin);
             let mut sorted: Vec<usize> = (0..all.len()).collect();
             sorted.sort_by_key(|&row| (all[row].start_ns, row));
             let rows: Vec<usize> = lane.in_order().rows().iter().map(|&row| row as usize).collect();
