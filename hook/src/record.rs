@@ -2,6 +2,7 @@
 
 use core::sync::atomic::{AtomicU32, AtomicU64, Ordering, compiler_fence};
 use umtui_wire::activity::{KIND_SUBMIT, POINTERS_CUT, POINTERS_MAX};
+use umtui_wire::checksum::of_slots;
 use umtui_wire::chunk::{DESK_CALLS, OpenCall};
 use umtui_wire::record::{DURATION_AT, FLAG_ENTRY, FLAG_LONG, FLAG_NOT_STATUS, Head, KIND_CALL, SLOT_BYTES, pack_site};
 use umtui_wire::table::{Access, Op};
@@ -225,12 +226,12 @@ unsafe fn write(frame: &Frame, slot: &Slot, flags: u8, call: &Opened, end: u64, 
         put(record, 16, pack_site(frame.site, call.depth, call_flags) | desks::flags());
         put(record, DURATION_AT, duration as u32);
         let lowest = lowest_address(succeeded);
-        if flags & slots::HAS_TEXT == 0 {
+        if flags & slots::READS_MORE == 0 {
             for op in slot.ops() {
                 argument(frame, op, lowest, record);
             }
         } else {
-            arguments_with_text(frame, slot, succeeded, record);
+            all_arguments(frame, slot, succeeded, record);
         }
         if long {
             put(record, bytes.wrapping_sub(8), duration);
@@ -346,12 +347,12 @@ unsafe fn argument(frame: &Frame, op: &Op, lowest: u64, record: *mut u8) {
     }
 }
 
-/// Reads the arguments of a call some of which are strings.
+/// Reads the arguments of a call some of which are strings or digests.
 ///
 /// # Safety
 /// As [`argument`].
 #[cold]
-unsafe fn arguments_with_text(frame: &Frame, slot: &Slot, succeeded: bool, record: *mut u8) {
+unsafe fn all_arguments(frame: &Frame, slot: &Slot, succeeded: bool, record: *mut u8) {
     for op in slot.ops() {
         // SAFETY: as the caller says.
         unsafe {
@@ -359,6 +360,11 @@ unsafe fn arguments_with_text(frame: &Frame, slot: &Slot, succeeded: bool, recor
                 Access::Text | Access::PointeeText => {
                     let word = *frame.words().add(usize::from(op.word));
                     put(record, usize::from(op.at), text(op.access, word, succeeded));
+                }
+                Access::Digest | Access::DigestAt => {
+                    let words = frame.words().add(usize::from(op.word));
+                    let begin = if op.access == Access::Digest { words.addr() as u64 } else { *words };
+                    put(record, usize::from(op.at), digest(begin, usize::from(op.field), succeeded));
                 }
                 _ => argument(frame, op, lowest_address(succeeded), record),
             }
@@ -381,6 +387,19 @@ unsafe fn text(access: Access, word: u64, succeeded: bool) -> u32 {
             _ => 0,
         }
     }
+}
+
+/// What stands for a structure's bytes; zero where the call has not used them.
+///
+/// # Safety
+/// As [`argument`]; so many bytes lie there.
+unsafe fn digest(begin: u64, bytes: usize, succeeded: bool) -> u64 {
+    if begin < lowest_address(succeeded) {
+        return 0;
+    }
+    // SAFETY: as the caller says.
+    let bytes = unsafe { core::slice::from_raw_parts(begin as *const u8, bytes) };
+    of_slots(bytes).max(1)
 }
 
 /// Counts a call that could not be recorded.

@@ -5,7 +5,7 @@ use core::sync::atomic::{AtomicU8, AtomicU16, AtomicU32, AtomicUsize, Ordering};
 use umtui_wire::definition::API_DYNAMIC;
 use umtui_wire::group;
 use umtui_wire::record::{Head, KIND_CALL, SLOT_BYTES};
-use umtui_wire::table::{Access, FUNCTIONS, Op, Returns};
+use umtui_wire::table::{FUNCTIONS, Op, Returns};
 
 use crate::left_out::{self, Recorded};
 use crate::{arch, exports, text};
@@ -30,7 +30,7 @@ pub struct Slot {
     pub stack_bytes: AtomicU16,
     /// As of which tables of definitions the function is described.
     described: AtomicU16,
-    /// `ACTION_*`, `RETURNS_OTHER`, `HAS_TEXT` and [`CONTROLS_RECORDING`].
+    /// `ACTION_*`, `RETURNS_OTHER`, `READS_MORE` and [`CONTROLS_RECORDING`].
     pub flags: AtomicU8,
     /// Nonzero: the signature is unknown, the call can only be counted.
     pub unknown: AtomicU8,
@@ -101,8 +101,8 @@ pub const ACTION_LAUNCH: u8 = 4;
 pub const ACTION_LAUNCH_EX: u8 = 8;
 /// Kernel handles may be reused from here on.
 pub const ACTION_UNLOAD: u8 = 16;
-/// Some argument is a string.
-pub const HAS_TEXT: u8 = 32;
+/// Some argument is a string, or a structure of which a digest is wanted.
+pub const READS_MORE: u8 = 32;
 /// The call begins or ends the recording, if it was asked to.
 pub const CONTROLS_RECORDING: u8 = 64;
 /// The function is not to be recorded.
@@ -178,11 +178,11 @@ impl Slot {
         self.stack_bytes.store(if known { function.stack_bytes } else { UNKNOWN_STACK }, Ordering::Relaxed);
         self.unknown.store(u8::from(!function.known), Ordering::Relaxed);
         let returns = if function.returns == Returns::Other { RETURNS_OTHER } else { 0 };
-        let has_text = function.ops.iter().any(|op| matches!(op.access, Access::Text | Access::PointeeText));
-        let text = if has_text && arguments_wanted() { HAS_TEXT } else { 0 };
+        let more = function.ops.iter().any(|op| !op.access.copies());
+        let more = if more && arguments_wanted() { READS_MORE } else { 0 };
         let ops = if arguments_wanted() { function.ops } else { &[] };
         self.shape.store(shape::of(ops), Ordering::Relaxed);
-        let flags = returns | text | actions(function.name.as_bytes());
+        let flags = returns | more | actions(function.name.as_bytes());
         self.flags.store(if left_out { LEFT_OUT } else { flags }, Ordering::Relaxed);
         let also = also(function.name.as_bytes()) | asks(function.name.as_bytes());
         if also & ASKS != 0 {

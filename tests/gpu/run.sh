@@ -26,10 +26,14 @@ nvcc -arch=native -O1 -default-stream per-thread -o managed_ptds "$here/managed.
 nvcc -arch=native -O1 -cudart shared -default-stream per-thread -o managed_shared_ptds "$here/managed.cu" &
 nvcc -arch=native -O1 -o bounce_static "$here/bounce.cu" &
 nvcc -arch=native -O1 -cudart shared -o bounce_shared "$here/bounce.cu" &
+nvcc -arch=native -O1 -o memory_static "$here/memory.cu" -lcuda &
+nvcc -arch=native -O1 -cudart shared -o memory_shared "$here/memory.cu" -lcuda &
+nvcc -arch=native -O1 -o places "$here/places.cu" &
 nvcc -arch=native -O1 -o threads_static "$here/threads.cu" &
 nvcc -arch=native -O1 -cudart shared -o threads_shared "$here/threads.cu" &
 cc -O1 -I"$cuda/include" -o driver "$here/driver.c" -L"$cuda/lib64/stubs" -lcuda &
 [ -n "$cupti" ] && cc -O1 -fPIC -shared -I"$cuda/include" -I"$cupti" -o count.so "$here/count.c" -L"$(find "$cuda" -name 'libcupti.so' -printf '%h\n' | head -1)" -lcupti &
+[ -n "$cupti" ] && cc -O1 -fPIC -shared -I"$cuda/include" -I"$cupti" -o rows.so "$here/rows.c" -L"$(find "$cuda" -name 'libcupti.so' -printf '%h\n' | head -1)" -lcupti &
 [ -n "$cupti" ] && nvcc -arch=native -O1 -w -o profiler "$here/profiler.cu" -I"$cupti" -L"$(find "$cuda" -name 'libcupti.so' -printf '%h\n' | head -1)" -lcupti &
 wait
 export LD_LIBRARY_PATH=$cuda/lib64:$(find "$cuda" -name 'libcupti.so' -printf '%h\n' 2>/dev/null | head -1):${LD_LIBRARY_PATH:-}
@@ -105,6 +109,20 @@ if python3 -c 'import torch' 2>/dev/null; then
     "$umtui" record -o "$work/rec/torchrun" -- torchrun --nproc-per-node=2 "$here/torch_ranks.py" >/dev/null 2>torchrun.err || { fail "torchrun"; tail -3 torchrun.err; }
     "$umtui" report --format json "$work/rec/torchrun" >"$out/torchrun.json" && python3 "$here/check_gpu.py" torchrun "$out/torchrun.json" /dev/null no-faults || fail "torchrun: GPU"
 fi
+
+# memory NAME PROGRAM [ROWS]: what is known of allocations and of where pages are
+memory() {
+    local name=$1
+    shift
+    "$umtui" record -o "$work/rec/$name" -- "$1" >"$name.said" 2>/dev/null || fail "$name: status $?"
+    "$umtui" report --format json "$work/rec/$name" >"$out/$name.json" || fail "$name: report"
+    python3 "$here/check_memory.py" "$name" "$out/$name.json" "$name.said" ${2:+"$2"} || fail "$name: memory"
+}
+
+memory memory_static ./memory_static
+memory memory_shared ./memory_shared
+[ -f rows.so ] && ROWS_OUT=$work/places.rows CUDA_INJECTION64_PATH=$work/rows.so ./places >/dev/null 2>&1
+if [ -f places.rows ]; then memory places ./places places.rows; else memory places ./places; fi
 
 # Killed while it runs: what is older than a second is there.
 "$umtui" record -o "$work/rec/killed" -- ./bounce_static 5 60 >killed.out 2>&1 &

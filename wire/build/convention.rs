@@ -81,6 +81,15 @@ impl Arguments {
         }
     }
 
+    /// How the bytes of a structure of over 16 are reached from the word that [`Arguments::take`] tells: they begin
+    /// there, or it holds their address.
+    pub fn structure_access(&self) -> &'static str {
+        match self.convention {
+            Convention::SystemV => "Digest",
+            Convention::Aapcs64 => "DigestAt",
+        }
+    }
+
     /// Bytes of arguments on the stack so far.
     pub fn stack_bytes(&self) -> usize {
         self.stack_words * 8

@@ -40,6 +40,7 @@ enum Passing {
     TwoWords { recorded: bool },
     Vector,
     Structure(usize),
+    Digest(usize),
 }
 
 /// The state of laying out one function.
@@ -110,6 +111,10 @@ fn passing(kind: &str) -> Passing {
         "str" => Passing::Text,
         "dim3" => Passing::TwoWords { recorded: true },
         "f32" | "f64" => Passing::Vector,
+        _ if kind.starts_with("digest") => match kind.strip_prefix("digest").and_then(|bytes| bytes.parse().ok()) {
+            Some(bytes @ 17..) => Passing::Digest(bytes),
+            _ => panic!("{kind}: structures of over 16 bytes have digests"),
+        },
         _ => match kind.strip_prefix("struct").and_then(|bytes| bytes.parse::<usize>().ok()) {
             Some(..=8) => Passing::Word { wide: false, recorded: false },
             Some(9..=16) => Passing::TwoWords { recorded: false },
@@ -142,6 +147,8 @@ fn lay_out(name: &str, arguments: Arguments, parameters: &[&str]) -> Layout {
             places.push((role, word));
             if pointee == "str" {
                 layout.record(role, kind, word, "PointeeText", 0, 4);
+            } else if let Passing::Digest(bytes) = passing(pointee) {
+                layout.record(role, "*handle", word, "DigestAt", bytes, 8);
             } else {
                 layout.record(role, kind, word, "Pointee", 0, pointee_bytes(pointee));
             }
@@ -169,6 +176,11 @@ fn lay_out(name: &str, arguments: Arguments, parameters: &[&str]) -> Layout {
                 }
                 Passing::Structure(bytes) => {
                     layout.take(Class::Structure(bytes));
+                }
+                Passing::Digest(bytes) => {
+                    let access = layout.arguments.structure_access();
+                    let word = layout.take(Class::Structure(bytes));
+                    layout.record(role, "handle", word, access, bytes, 8);
                 }
             }
         }

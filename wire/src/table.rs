@@ -39,12 +39,22 @@ pub enum Access {
     Text = 4,
     /// The address in the word holds the address of a C string: its id, 4 bytes, after success.
     PointeeText = 5,
+    /// A structure of `field` bytes that begins in the word: the checksum of its bytes, 8 bytes.
+    Digest = 6,
+    /// `field` bytes at the address in the word, after success: their checksum, 8 bytes.
+    DigestAt = 7,
 }
 
 impl Access {
-    /// Bit of the values: 8 bytes, not 4. Says nothing of text.
+    /// Whether a value of 4 or 8 bytes is just copied.
+    #[must_use]
+    pub const fn copies(self) -> bool {
+        matches!(self, Self::Value4 | Self::Value8 | Self::Pointee4 | Self::Pointee8)
+    }
+
+    /// Bit of the values: 8 bytes, not 4. Says nothing of text and digests.
     pub const WIDE: u8 = 1;
-    /// Bit of the values: an address is followed. Says nothing of text.
+    /// Bit of the values: an address is followed. Says nothing of text and digests.
     pub const POINTEE: u8 = 2;
 }
 
@@ -56,7 +66,7 @@ pub struct Op {
     pub word: u8,
     /// How it is read.
     pub access: Access,
-    /// Bytes past the address, for the accesses that follow one.
+    /// Bytes past the address, for the accesses that follow one; of a digest how many bytes it is of.
     pub field: u16,
     /// Byte of the record that it goes to.
     pub at: u16,
@@ -194,7 +204,7 @@ mod tests {
             let mut cells = std::collections::BTreeSet::new();
             for op in function.ops {
                 let width = match op.access {
-                    Access::Value8 | Access::Pointee8 => 8,
+                    Access::Value8 | Access::Pointee8 | Access::Digest | Access::DigestAt => 8,
                     _ => 4,
                 };
                 let at = usize::from(op.at);

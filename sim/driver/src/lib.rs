@@ -18,6 +18,7 @@ mod fork;
 mod graph;
 mod heap;
 mod inject;
+mod ipc;
 mod kernel;
 mod launch;
 mod managed;

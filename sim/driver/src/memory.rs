@@ -1,6 +1,6 @@
 //! Device, host and managed allocations, and what a pointer is.
 
-use crate::abi::{DevicePtr, Handle, Result32, code, put};
+use crate::abi::{DevicePtr, Result32, code, put};
 use crate::activity;
 use crate::config;
 use crate::context::{self, Current};
@@ -138,7 +138,7 @@ pub fn free_context(context: usize) {
             Kind::Device | Kind::Managed => drop(release(range.base)),
             Kind::Pinned => drop(release_host(range.base)),
             Kind::Registered => drop(ranges::remove(range.base, |r| r.kind == Kind::Registered)),
-            Kind::Pool | Kind::Reserved | Kind::Mapped => {}
+            Kind::Pool | Kind::Reserved | Kind::Mapped | Kind::Opened => {}
         }
     }
 }
@@ -342,33 +342,4 @@ pub unsafe fn set_pointer_attribute(
 ) -> Result<(), Result32> {
     context::current()?;
     ranges::find(pointer as usize).map(drop).ok_or(code::INVALID_VALUE)
-}
-
-/// `cuIpcGetMemHandle` and `cuIpcGetEventHandle`: not imitated.
-pub unsafe fn ipc_get(_out: *mut c_void, _of: DevicePtr) -> Result<(), Result32> {
-    context::current()?;
-    Err(code::NOT_SUPPORTED)
-}
-
-/// `cuIpcCloseMemHandle`.
-pub unsafe fn ipc_close(_pointer: DevicePtr) -> Result<(), Result32> {
-    context::current()?;
-    Err(code::NOT_SUPPORTED)
-}
-
-/// The `CUipcMemHandle` and `CUipcEventHandle` structures, passed by value on the stack.
-#[derive(Clone, Copy)]
-#[repr(C)]
-pub struct IpcHandle(pub [u8; 64]);
-
-/// `cuIpcOpenMemHandle`.
-pub unsafe fn ipc_open(_out: *mut DevicePtr, _handle: IpcHandle, _flags: c_uint) -> Result<(), Result32> {
-    context::current()?;
-    Err(code::NOT_SUPPORTED)
-}
-
-/// `cuIpcOpenEventHandle`.
-pub unsafe fn ipc_open_event(_out: *mut Handle, _handle: IpcHandle) -> Result<(), Result32> {
-    context::current()?;
-    Err(code::NOT_SUPPORTED)
 }

@@ -21,6 +21,8 @@ pub enum Kind {
     Reserved,
     /// A mapping inside a reserved range.
     Mapped,
+    /// `cuIpcOpenMemHandle`.
+    Opened,
 }
 
 impl Kind {
@@ -29,7 +31,7 @@ impl Kind {
         match self {
             Self::Pinned | Self::Registered => 2,
             Self::Managed => 5,
-            Self::Device | Self::Pool | Self::Reserved | Self::Mapped => 3,
+            Self::Device | Self::Pool | Self::Reserved | Self::Mapped | Self::Opened => 3,
         }
     }
 }

@@ -42,6 +42,11 @@ pub struct Extent {
     pub depth: usize,
 }
 
+/// `cudaIpcMemHandle_t`: by value on the stack.
+#[derive(Clone, Copy, Debug)]
+#[repr(C)]
+pub struct IpcHandle([u64; 8]);
+
 /// `cudaPos`.
 #[derive(Clone, Copy, Default, Debug)]
 #[repr(C)]

@@ -1,7 +1,9 @@
 //! The way to the driver: `dlopen("libcuda.so.1")`, `dlsym("cuGetProcAddress_v2")`, that one asked for itself, and every entry
 //! point through it, once, at first use.
 
-use crate::abi::{DriverKernelNodeParams, DriverLaunchConfig, DriverMemcpy2D, DriverMemcpy3D, Error, Handle, HostFn};
+use crate::abi::{
+    DriverKernelNodeParams, DriverLaunchConfig, DriverMemcpy2D, DriverMemcpy3D, Error, Handle, HostFn, IpcHandle,
+};
 use crate::abi::{MemLocation, StreamCallback, code};
 use std::ffi::{CStr, c_char, c_int, c_uchar, c_uint, c_ulonglong, c_ushort, c_void};
 use std::sync::OnceLock;
@@ -91,6 +93,9 @@ entries! {
         mem_alloc_pitch: c"cuMemAllocPitch" 3020 (*mut u64, *mut usize, usize, usize, c_uint);
         mem_alloc_managed: c"cuMemAllocManaged" 6000 (*mut u64, usize, c_uint);
         mem_free: c"cuMemFree" 3020 (u64);
+        ipc_get: c"cuIpcGetMemHandle" 4010 (*mut c_void, u64);
+        ipc_open: c"cuIpcOpenMemHandle" 11000 (*mut u64, IpcHandle, c_uint);
+        ipc_close: c"cuIpcCloseMemHandle" 4010 (u64);
         host_alloc: c"cuMemHostAlloc" 2020 (*mut *mut c_void, usize, c_uint);
         free_host: c"cuMemFreeHost" 2000 (*mut c_void);
         host_register: c"cuMemHostRegister" 6050 (*mut c_void, usize, c_uint);

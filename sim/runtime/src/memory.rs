@@ -1,6 +1,6 @@
 //! Allocation, pools, unified memory.
 
-use crate::abi::{Extent, Handle, MemLocation, PitchedPtr, code, put};
+use crate::abi::{Extent, Handle, IpcHandle, MemLocation, PitchedPtr, code, put};
 use crate::driver::{self, call};
 use crate::state::ready;
 use std::ffi::{c_int, c_uint, c_void};
@@ -86,8 +86,13 @@ exports! {
         => call!(ready()?.common, pool_set_access(pool, list, count));
     cudaMemPoolGetAccess(out: *mut c_int, pool: Handle, location: *mut MemLocation)
         => call!(ready()?.common, pool_get_access(out, pool, location));
-    cudaIpcGetMemHandle(_out: *mut c_void, _pointer: *mut c_void) => ready().and(Err(code::NOT_SUPPORTED));
-    cudaIpcCloseMemHandle(_pointer: *mut c_void) => ready().and(Err(code::NOT_SUPPORTED));
+    cudaIpcGetMemHandle(out: *mut c_void, pointer: *mut c_void)
+        => call!(ready()?.common, ipc_get(out, pointer as u64));
+    cudaIpcOpenMemHandle(out: *mut *mut c_void, handle: IpcHandle, flags: c_uint) => {
+        let driver = ready()?;
+        handed(out, |address| call!(driver.common, ipc_open(address, handle, flags)))
+    };
+    cudaIpcCloseMemHandle(pointer: *mut c_void) => call!(ready()?.common, ipc_close(pointer as u64));
 }
 
 lanes! {

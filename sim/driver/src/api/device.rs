@@ -1,7 +1,7 @@
 //! Initialisation, devices, contexts, errors, profiler.
 
 use crate::abi::{Handle, Result32, Uuid, code};
-use crate::{attributes, context, errors, memory, pool};
+use crate::{attributes, context, errors, ipc, pool};
 use std::ffi::{c_char, c_int, c_uint, c_void};
 
 /// `cuProfilerStart`, `cuProfilerStop`: nothing is profiled here.
@@ -124,13 +124,13 @@ super::plain! { TABLE:
         function: Handle, block: c_int, shared: usize) => occupancy;
     "cuOccupancyMaxActiveBlocksPerMultiprocessorWithFlags" 7000 cuOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(
         out: *mut c_int, function: Handle, block: c_int, shared: usize, flags: c_uint) => attributes::occupancy;
-    "cuIpcGetMemHandle" 4010 cuIpcGetMemHandle(out: *mut c_void, of: u64) => memory::ipc_get;
-    "cuIpcOpenMemHandle" 4010 cuIpcOpenMemHandle(out: *mut u64, handle: memory::IpcHandle, flags: c_uint)
-        => memory::ipc_open;
-    "cuIpcOpenMemHandle" 11000 cuIpcOpenMemHandle_v2(out: *mut u64, handle: memory::IpcHandle, flags: c_uint)
-        => memory::ipc_open;
-    "cuIpcCloseMemHandle" 4010 cuIpcCloseMemHandle(pointer: u64) => memory::ipc_close;
-    "cuIpcGetEventHandle" 4010 cuIpcGetEventHandle(out: *mut c_void, of: u64) => memory::ipc_get;
-    "cuIpcOpenEventHandle" 4010 cuIpcOpenEventHandle(out: *mut Handle, handle: memory::IpcHandle)
-        => memory::ipc_open_event;
+    "cuIpcGetMemHandle" 4010 cuIpcGetMemHandle(out: *mut c_void, of: u64) => ipc::get;
+    "cuIpcOpenMemHandle" 4010 cuIpcOpenMemHandle(out: *mut u64, handle: ipc::IpcHandle, flags: c_uint)
+        => ipc::open;
+    "cuIpcOpenMemHandle" 11000 cuIpcOpenMemHandle_v2(out: *mut u64, handle: ipc::IpcHandle, flags: c_uint)
+        => ipc::open;
+    "cuIpcCloseMemHandle" 4010 cuIpcCloseMemHandle(pointer: u64) => ipc::close;
+    "cuIpcGetEventHandle" 4010 cuIpcGetEventHandle(out: *mut c_void, of: u64) => ipc::get_event;
+    "cuIpcOpenEventHandle" 4010 cuIpcOpenEventHandle(out: *mut Handle, handle: ipc::IpcHandle)
+        => ipc::open_event;
 }
