@@ -9,7 +9,7 @@ pub mod order;
 mod reason;
 pub mod suspect;
 
-pub use allocation::{Allocation, AllocationKind, Allocations, End, Refused};
+pub use allocation::{Allocation, AllocationKind, Allocations, End, Refused, size_opened};
 pub use failure::{Failed, Failure, Failures};
 pub use graph::{Graph, graphs};
 pub use order::{Order, order};

@@ -141,9 +141,12 @@ impl Ledger {
 
     /// Another process's memory, and a variable, may be asked for again: the answer is the same memory.
     fn is_open_already(&mut self, made: &Allocation) -> bool {
-        let same = self.live.get(&made.address).and_then(|&index| self.list.get(index));
-        let again = matches!(made.kind, AllocationKind::Shared | AllocationKind::Static)
-            && same.is_some_and(|old| old.kind == made.kind);
+        let Some(old) = self.live.get(&made.address).and_then(|&index| self.list.get_mut(index)) else { return false };
+        let again = matches!(made.kind, AllocationKind::Shared | AllocationKind::Static) && old.kind == made.kind;
+        if again && old.bytes == 0 {
+            // Who asked before did not ask for the size.
+            old.bytes = made.bytes;
+        }
         if again && made.kind == AllocationKind::Shared {
             let times = self.opened.entry(made.address).or_default();
             *times = times.saturating_add(1);

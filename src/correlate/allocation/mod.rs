@@ -5,6 +5,7 @@
 
 mod ledger;
 mod lookup;
+mod opened;
 mod uses;
 
 use std::sync::Arc;
@@ -14,6 +15,8 @@ use crate::trace::{Bytes, CallFlags, ProcessId, SiteId, StreamId, Trace, TrackId
 use super::calls::{Found, Records, choose, each};
 use ledger::Ledger;
 use lookup::Lookup;
+use opened::Handed;
+pub use opened::size_opened;
 use uses::Use;
 
 /// What kind of memory it is.
@@ -112,7 +115,8 @@ pub struct Allocation {
     pub freed_ns: u64,
     /// When the call that released it returned, ns; `u64::MAX`: it was not released.
     pub until_ns: u64,
-    /// The pool it is from, or of a mapping the handle of its memory; zero: none.
+    /// The pool it is from, of a mapping the handle of its memory, of what was opened a digest of the handle that it was
+    /// opened by; zero: none.
     pub owner: u64,
     /// Thread of the call that made it.
     pub track: TrackId,
@@ -185,6 +189,8 @@ pub struct Allocations {
     lookup: Lookup,
     refused: Vec<Refused>,
     unread: u64,
+    /// Handles for other processes.
+    handed: Vec<Handed>,
 }
 
 impl Allocations {
@@ -194,9 +200,10 @@ impl Allocations {
         let chosen = choose(trace, Use::of);
         let mut records = Records::of(trace, process, files);
         let (mut events, mut refused, mut unread) = (Vec::new(), Vec::new(), 0);
+        let mut handed = Vec::new();
         each(trace, process, &chosen, |found: Found<'_, Use>| {
             // Calls inside others say the same again.
-            if found.call.depth != 0 {
+            if found.call.depth != 0 && !found.what.is_said_inside() {
                 return;
             }
             let has_arguments = !found.call.flags.has(CallFlags::NO_ARGUMENTS) && !found.call.flags.entry_only();
@@ -207,20 +214,26 @@ impl Allocations {
             if found.call.flags.failed() {
                 refused.extend(found.what.refused(&found, &record));
             } else {
+                handed.extend(found.what.handed(&found, &record));
                 found.what.events(&found, &record, &mut events);
             }
         });
         refused.sort_by_key(|one| one.at_ns);
-        Self { refused, unread, ..Self::of_list(Ledger::of(events)) }
+        Self { refused, unread, handed, ..Self::of_list(Ledger::of(events)) }
     }
 
     /// Those of a list, whatever their order.
     #[must_use]
     pub fn of_list(mut list: Vec<Allocation>) -> Self {
         list.sort_by_key(|one| (!one.has_address(), if one.has_address() { one.address } else { 0 }, one.from_ns));
-        let with_address = list.partition_point(Allocation::has_address);
-        let lookup = Lookup::of(list.get(..with_address).unwrap_or_default());
-        Self { list, lookup, ..Self::default() }
+        let mut all = Self { list, ..Self::default() };
+        all.look_up_anew();
+        all
+    }
+
+    fn look_up_anew(&mut self) {
+        let with_address = self.list.partition_point(Allocation::has_address);
+        self.lookup = Lookup::of(self.list.get(..with_address).unwrap_or_default());
     }
 
     /// All of them: those with an address by address and in order of time, then the others in order of time.

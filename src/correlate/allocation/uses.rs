@@ -2,6 +2,7 @@
 
 use super::super::calls::bare;
 use super::ledger::{Event, Release, Released};
+use super::opened::Handed;
 use super::{Allocation, AllocationKind, CallFlags, End, Found, Refused};
 use crate::correlate::calls::Record;
 use crate::trace::{Api, Argument};
@@ -25,6 +26,8 @@ pub enum Use {
     ReleaseHandle(Argument, fn(u64) -> Released),
     /// A handle of mapped physical memory is asked for: the handle, an address.
     Hold(Argument, Argument),
+    /// It hands out a handle for other processes: a digest of it, the address.
+    HandOut(Argument, Argument),
     /// It releases all of a device.
     Reset,
 }
@@ -71,6 +74,8 @@ impl Use {
             "MallocMipmappedArray" | "MipmappedArrayCreate" => return Some(Self::handle(Array, argument("mipmap")?)),
             "Free" | "FreeHost" | "FreeAsync" | "HostUnregister" | "MemFree" | "MemFreeHost" | "MemFreeAsync"
             | "MemHostUnregister" | "IpcCloseMemHandle" => return Some(Self::Release(argument("ptr")?, None)),
+            "IpcGetMemHandle" => return Some(Self::HandOut(argument("handle")?, argument("ptr")?)),
+            "MemPoolExportPointer" => return Some(Self::HandOut(argument("data")?, argument("ptr")?)),
             "MemUnmap" => return Some(Self::Release(argument("ptr")?, argument("bytes"))),
             "MemRelease" => return Some(Self::ReleaseHandle(argument("handle")?, Released::Physical)),
             "MemRetainAllocationHandle" => return Some(Self::Hold(argument("handle")?, argument("ptr")?)),
@@ -94,6 +99,7 @@ impl Use {
         let owner = match kind {
             Pool => argument("pool"),
             Mapped => argument("handle"),
+            Shared => argument("handle").or_else(|| argument("data")),
             _ => None,
         };
         Some(Self::Make { kind, place, bytes, owner })
@@ -150,8 +156,22 @@ impl Use {
                 address: given(address).unwrap_or(0),
                 at_ns: call.end_ns(),
             })),
+            Self::HandOut(..) => {}
             Self::Reset => events.push(release(Released::Device(call.device))),
         }
+    }
+
+    /// What a call that did not fail handed out.
+    pub fn handed(&self, found: &Found<'_, Self>, record: &Record<'_>) -> Option<Handed> {
+        let Self::HandOut(handle, address) = self else { return None };
+        let given = |argument: &Argument| record.number(argument).filter(|&value| value != 0);
+        Some(Handed { handle: given(handle)?, address: given(address)?, at_ns: found.call.end_ns() })
+    }
+
+    /// Whether only the runtime says it, inside calls of the program: it asks for managed variables when they are first
+    /// needed.
+    pub const fn is_said_inside(&self) -> bool {
+        matches!(self, Self::Make { kind: AllocationKind::Static, place: Place::At(_), .. })
     }
 
     /// What a call that failed had asked for.
@@ -173,7 +193,7 @@ impl Use {
 
 impl AllocationKind {
     const fn is_of_unknown_size(self) -> bool {
-        matches!(self, Self::Shared | Self::Array)
+        matches!(self, Self::Shared | Self::Array | Self::Static)
     }
 }
 

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Instant;
 
-use crate::correlate::Allocations;
+use crate::correlate::{Allocations, size_opened};
 use crate::lens::Allocated;
 use crate::trace::{Bytes, ProcessId, Trace};
 
@@ -43,7 +43,9 @@ impl Lives {
         let files: Vec<Arc<dyn Bytes>> =
             files.iter().map(|file| file.clone().unwrap_or_else(|| none.clone())).collect();
         let processes = (0..trace.processes.len()).filter_map(|id| u16::try_from(id).ok()).map(ProcessId);
-        self.of = processes.map(|process| Arc::new(Allocations::of(trace, process, &files))).collect();
+        let mut of: Vec<Allocations> = processes.map(|process| Allocations::of(trace, process, &files)).collect();
+        size_opened(&mut of);
+        self.of = of.into_iter().map(Arc::new).collect();
         self.known = Some(known);
         self.is_current = true;
         self.version += 1;
