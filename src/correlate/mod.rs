@@ -9,11 +9,12 @@ pub mod order;
 mod reason;
 pub mod suspect;
 
-pub use allocation::{Allocation, AllocationKind, Allocations, End, Refused, size_opened};
+pub use allocation::{Allocation, AllocationFinder, AllocationKind, Allocations, End, Refused};
 pub use failure::{Failed, Failure, Failures};
 pub use graph::{Graph, graphs};
 pub use order::{Order, order};
 
+use crate::trace::activity::Near;
 use crate::trace::{Call, ProcessId, Trace, TrackId};
 
 /// The call that submitted the work with a correlation id: its thread, row and contents. `None` where that is not known.
@@ -22,4 +23,17 @@ pub fn submitting_call(trace: &Trace, process: ProcessId, correlation: u32) -> O
     let submit = trace.activities.of(process)?.submits.find(correlation)?;
     let row = submit.row as usize;
     Some((submit.track, row, trace.track(submit.track)?.call(row)?))
+}
+
+/// Likewise thread and row alone, quicker where the last one that was looked for with the same `near` is not far.
+#[must_use]
+pub fn submitting_row(
+    trace: &Trace,
+    process: ProcessId,
+    correlation: u32,
+    near: &mut Near,
+) -> Option<(TrackId, usize)> {
+    let submit = trace.activities.of(process)?.submits.find_near(correlation, near)?;
+    let row = submit.row as usize;
+    (row < trace.track(submit.track)?.len()).then_some((submit.track, row))
 }

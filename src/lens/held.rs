@@ -12,8 +12,8 @@ pub struct Allocated<'a> {
     pub all: &'a [Arc<Allocations>],
     /// Grows whenever they are found anew.
     pub version: u64,
-    /// Whether they are those of the trace as it is now.
-    pub is_current: bool,
+    /// Of each process until when that holds, ns: what happened later may concern allocations that have not been found.
+    pub known_until: &'a [u64],
 }
 
 /// Those of one process, and which of them the pattern fits.
@@ -60,8 +60,10 @@ pub(super) struct Held {
     of: Vec<Fitting>,
     /// Versions of allocations and of the names of call sites for which that holds.
     versions: (u64, u64),
-    /// The latest moment that was asked for, ns.
+    /// The latest moment that was asked for of those that are known, ns.
     asked_ns: Option<u64>,
+    /// Of each process until when they are, ns.
+    known_until: Vec<u64>,
 }
 
 impl Held {
@@ -73,6 +75,8 @@ impl Held {
         named: u64,
         mut fits: impl FnMut(&Allocation) -> bool,
     ) -> bool {
+        self.known_until.clear();
+        self.known_until.extend_from_slice(lives.known_until);
         if self.versions == (lives.version, named) {
             return false;
         }
@@ -86,9 +90,15 @@ impl Held {
         (0..self.of.len()).any(|at| grounds(&before, at) != grounds(&self.of, at))
     }
 
+    /// What is not known yet will be asked for again.
+    fn note(&mut self, process: ProcessId, at_ns: u64) {
+        let known = self.known_until.get(process.index()).copied().unwrap_or(0);
+        self.asked_ns = self.asked_ns.max(Some(at_ns.min(known)));
+    }
+
     /// Whether the allocation fits that held an address at a moment, ns.
     pub(super) fn at(&mut self, process: ProcessId, address: u64, at_ns: u64) -> bool {
-        self.asked_ns = self.asked_ns.max(Some(at_ns));
+        self.note(process, at_ns);
         let Some(fitting) = self.of.get(process.index()) else { return false };
         let found = fitting.all.find(address, at_ns);
         found.is_some_and(|index| fitting.fits.get(index).copied().unwrap_or(false))
@@ -96,7 +106,7 @@ impl Held {
 
     /// Whether the allocation fits that a call made; `None` if it made none at this address.
     pub(super) fn made(&mut self, process: ProcessId, address: u64, by: (TrackId, usize), at_ns: u64) -> Option<bool> {
-        self.asked_ns = self.asked_ns.max(Some(at_ns));
+        self.note(process, at_ns);
         let fitting = self.of.get(process.index())?;
         let found = fitting.all.made(address, at_ns, by)?;
         fitting.fits.get(found).copied()

@@ -25,7 +25,7 @@ pub use marks::{Marks, Selected};
 pub use moment::{Moment, MomentError, MomentFound, NoSuchMoment};
 pub use plan::{Plan, PlanError, Surroundings};
 pub use range::{RangeError, TimeRange, parse_range};
-pub use records::{Decision, Tie};
+pub use records::Decision;
 pub use spans::Spans;
 pub use steps::{Steps, StepsFound, all_turns};
 pub use words::{cause_word, directions};

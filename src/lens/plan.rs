@@ -7,11 +7,12 @@ use super::answers::Answers;
 use super::held::Allocated;
 use super::matcher::Matcher;
 use super::range::TimeRange;
+use super::records::Tie;
 use super::spans::Spans;
 use super::steps::{StepsFound, Walked};
 use crate::filter::{Comparison, Condition, NumberField, TextField};
 use crate::symbols::Symbols;
-use crate::trace::{Bytes, Trace, TrackId};
+use crate::trace::{Bytes, ProcessId, Trace, TrackId};
 
 /// Deepest nesting of a condition.
 const DEEPEST: usize = 200;
@@ -76,6 +77,8 @@ pub(super) struct Needs {
     pub start: bool,
     /// Streams.
     pub streams: bool,
+    /// Allocations.
+    pub allocations: bool,
 }
 
 /// A lens made ready for a trace.
@@ -94,7 +97,11 @@ pub struct Plan {
     pub(super) stages: Vec<Arc<Test>>,
     /// Of each stage and thread the rows of calls that submitted work that fits.
     pub(super) submitted: Vec<Vec<Vec<u64>>>,
-    /// Allocations or steps have not been looked for in all that is known.
+    /// Calls of the record that is looked at.
+    pub(super) tie: Tie,
+    /// Until when the allocations of each process are known, ns.
+    known_until: Vec<u64>,
+    /// Steps have not been looked for in all that is known.
     behind: bool,
 }
 
@@ -114,6 +121,8 @@ impl Plan {
             needs: Needs { start: lens.range.is_some(), ..Needs::default() },
             stages: Vec::new(),
             submitted: Vec::new(),
+            tie: Tie::default(),
+            known_until: Vec::new(),
             behind: false,
         };
         match &lens.range {
@@ -151,6 +160,7 @@ impl Plan {
                 self.needs.spans |= *field == TextField::Range;
                 self.needs.raw |= matches!(field, TextField::Result | TextField::Allocation);
                 self.needs.streams |= *field == TextField::Stream;
+                self.needs.allocations |= *field == TextField::Allocation;
                 self.leaves.push(Answers::new(*field, matcher));
                 let leaf = self.leaves.len() - 1;
                 if *field == TextField::Kernel {
@@ -187,7 +197,10 @@ impl Plan {
     pub fn update(&mut self, around: &Surroundings<'_>, symbols: &mut Symbols) -> bool {
         let (trace, spans) = (around.trace, around.spans);
         let mut changed = false;
-        self.behind = self.needs_allocations() && !around.allocations.is_current;
+        self.known_until.clear();
+        self.known_until.extend_from_slice(around.allocations.known_until);
+        // Before they are found for the first time, looking at events would be in vain.
+        self.behind = self.needs.allocations && self.known_until.contains(&0);
         if let Some(steps) = &mut self.steps {
             let before = steps.found().ns;
             self.behind |= !steps.update(trace);
@@ -222,8 +235,23 @@ impl Plan {
 
     /// Whether it looks at allocations, which must be found first.
     #[must_use]
-    pub fn needs_allocations(&self) -> bool {
-        self.leaves.iter().any(|leaf| leaf.field == TextField::Allocation)
+    pub const fn needs_allocations(&self) -> bool {
+        self.needs.allocations
+    }
+
+    /// Until when of a process is known what events are decided by, ns; `u64::MAX`: all of it is.
+    #[must_use]
+    pub fn known_until(&self, process: ProcessId) -> u64 {
+        if !self.needs.allocations {
+            return u64::MAX;
+        }
+        self.known_until.get(process.index()).copied().unwrap_or(0)
+    }
+
+    /// Whether all of it is known of all processes.
+    #[must_use]
+    pub fn knows_all(&self) -> bool {
+        !self.needs.allocations || self.known_until.iter().all(|&until| until == u64::MAX)
     }
 
     /// Whether it looks at streams.

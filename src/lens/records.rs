@@ -3,42 +3,36 @@
 use super::block::{Block, bit};
 use super::plan::{Plan, Surroundings, Test, compare};
 use super::words;
-use crate::correlate::submitting_call;
+use crate::correlate::submitting_row;
 use crate::filter::{NumberField, TextField};
-use crate::trace::activity::LaneId;
+use crate::trace::activity::{LaneId, Near};
 use crate::trace::{Activity, ActivityKind, Lane, NO_DEVICE, NameId, StreamId, Trace, TrackId};
 
-/// The call that submitted a piece of work, with the calls around it.
-#[derive(Debug)]
-pub struct Tie {
+/// The call that submitted a piece of work, with the calls around it: one place that is used for one record after the
+/// other.
+#[derive(Debug, Default)]
+pub(super) struct Tie {
     block: Block,
     /// The call in the block.
     at: usize,
+    near: Near,
 }
 
 impl Tie {
-    /// Of work with this correlation id; `None` where the call is not known, or the one around it has not ended.
-    #[must_use]
-    pub fn find(trace: &Trace, lane: &Lane, activity: &Activity) -> Option<Self> {
-        if !is_tied(activity) {
-            return None;
-        }
-        let (id, row, _) = submitting_call(trace, lane.process, activity.correlation)?;
-        let track = trace.track(id)?;
+    /// That of this work; false where the call is not known, or the one around it has not ended.
+    fn find(&mut self, trace: &Trace, lane: &Lane, activity: &Activity) -> bool {
+        let found = submitting_row(trace, lane.process, activity.correlation, &mut self.near);
+        let Some(((id, row), track)) = found.and_then(|found| Some((found, trace.track(found.0)?))) else {
+            return false;
+        };
         let group = track.group(row);
-        let outermost = group.end.checked_sub(1).and_then(|last| track.call(last))?;
-        if outermost.depth > 0 {
-            return None;
-        }
-        let mut block = Block::default();
-        let at = row - group.start;
-        block.read(id, track, group);
-        Some(Self { block, at })
+        self.at = row - group.start;
+        self.block.read(id, track, group);
+        self.block.calls.last().is_some_and(|outermost| outermost.depth == 0)
     }
 
     /// Thread and row of the call.
-    #[must_use]
-    pub const fn call(&self) -> (TrackId, usize) {
+    const fn call(&self) -> (TrackId, usize) {
         (self.block.track, self.block.first_row + self.at)
     }
 
@@ -124,10 +118,16 @@ impl Plan {
         {
             return (None, self.is_late(around.trace, activity));
         }
-        let Some(tie) = Tie::find(around.trace, lane, activity) else { return (None, true) };
-        let row = Row { tie: Some(&tie), ..alone };
-        let holds = self.record_holds(&test, around, &row);
-        (holds.then(|| tie.call()), self.is_late(around.trace, activity))
+        let mut tie = std::mem::take(&mut self.tie);
+        let found = if tie.find(around.trace, lane, activity) {
+            let row = Row { tie: Some(&tie), ..alone };
+            let holds = self.record_holds(&test, around, &row);
+            (holds.then(|| tie.call()), self.is_open(around.trace, &row))
+        } else {
+            (None, true)
+        };
+        self.tie = tie;
+        found
     }
 
     fn holds_for(
@@ -139,10 +139,20 @@ impl Plan {
         stream: Option<StreamId>,
     ) -> (bool, bool) {
         let wants = self.needs.tie && is_tied(activity);
-        let tie = if wants { Tie::find(around.trace, lane, activity) } else { None };
-        let row = Row { id, lane, activity, stream, tie: tie.as_ref() };
-        let open = (wants && tie.is_none()) || self.is_late(around.trace, activity);
-        (self.record_holds(test, around, &row), open)
+        let mut tie = std::mem::take(&mut self.tie);
+        let known = wants && tie.find(around.trace, lane, activity);
+        let row = Row { id, lane, activity, stream, tie: Some(&tie).filter(|_| known) };
+        let open = (wants && !known) || self.is_open(around.trace, &row);
+        let holds = self.record_holds(test, around, &row);
+        self.tie = tie;
+        (holds, open)
+    }
+
+    /// Whether what is known later may change how a record is decided whose call is known.
+    fn is_open(&self, trace: &Trace, row: &Row<'_>) -> bool {
+        let called = row.tie.and_then(|tie| tie.block.calls.get(tie.at)).map_or(0, |call| call.start_ns);
+        let at_ns = row.activity.start_ns.max(called);
+        at_ns > self.known_until(row.lane.process) || self.is_late(trace, row.activity)
     }
 
     /// Whether the name of a kernel is asked for and not known yet.

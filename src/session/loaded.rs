@@ -103,7 +103,7 @@ impl Loaded {
     /// The allocations of each process, by its number.
     pub fn allocations(&mut self) -> Vec<Arc<Allocations>> {
         let model = &mut self.engine.model;
-        while !model.lives.update(&model.trace, &model.files, Instant::now() + BATCH) {}
+        model.lives.find_all(&model.trace, &model.files);
         model.lives.all().to_vec()
     }
 

@@ -212,6 +212,7 @@ impl Sifting {
             self.restart();
         }
         let mut complete = !self.plan.is_behind();
+        let knows_all = self.plan.knows_all();
         complete = complete && self.mark_stages(&around, until);
         complete = complete && self.look_at_calls(&around, until);
         complete = complete && self.look_at_lanes(&around, until);
@@ -223,7 +224,7 @@ impl Sifting {
         if !self.stale {
             self.spent += now.elapsed();
         }
-        self.complete = complete && !self.stale;
+        self.complete = complete && knows_all && !self.stale;
         self.complete
     }
 }

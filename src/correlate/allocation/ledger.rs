@@ -22,6 +22,8 @@ pub enum Event {
         address: u64,
         /// When the call returned, ns.
         at_ns: u64,
+        /// Thread and row of the call.
+        by: (TrackId, u32),
     },
 }
 
@@ -53,9 +55,22 @@ pub enum Released {
     Device(u8),
 }
 
+/// What events are in order of: their time, whether they release nothing, thread and row of their call.
+pub type Moment = (u64, bool, TrackId, u32);
+
 impl Event {
+    /// Its place among others. A call does one thing, so no two have the same.
+    pub const fn moment(&self) -> Moment {
+        let (track, row) = match self {
+            Self::Made(made) => (made.track, made.row),
+            Self::Released(release) => release.by,
+            Self::Held { by, .. } => *by,
+        };
+        (self.at_ns(), !matches!(self, Self::Released(_)), track, row)
+    }
+
     /// An allocation is there once its call returns, and begins to go when its release is called.
-    const fn moment(&self) -> u64 {
+    const fn at_ns(&self) -> u64 {
         match self {
             Self::Made(made) => made.made_ns,
             Self::Released(release) => release.called_ns,
@@ -90,18 +105,18 @@ struct Holds {
 }
 
 impl Ledger {
-    /// All allocations, in the order in which they were made.
-    pub fn of(mut events: Vec<Event>) -> Vec<Allocation> {
-        events.sort_by_key(|event| (event.moment(), !matches!(event, Event::Released(_))));
-        let mut ledger = Self::default();
-        for event in events {
-            match event {
-                Event::Made(made) => ledger.make(made),
-                Event::Released(release) => ledger.release(&release),
-                Event::Held { handle, address, .. } => ledger.hold(handle, address),
-            }
+    /// Takes the next event in order of [`Event::moment`].
+    pub fn take(&mut self, event: &Event) {
+        match event {
+            Event::Made(made) => self.make(*made),
+            Event::Released(release) => self.release(release),
+            Event::Held { handle, address, .. } => self.hold(*handle, *address),
         }
-        ledger.list
+    }
+
+    /// All allocations so far, in the order in which they were made.
+    pub fn all(&self) -> &[Allocation] {
+        &self.list
     }
 
     fn make(&mut self, made: Allocation) {

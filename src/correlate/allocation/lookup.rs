@@ -14,7 +14,7 @@ struct Base {
 }
 
 /// An index of a list of allocations by address.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub struct Lookup {
     /// Allocations in the list.
     count: usize,
@@ -23,33 +23,86 @@ pub struct Lookup {
     ends: Vec<u64>,
 }
 
+/// Allocations and nodes between two looks at the clock.
+const STEP: usize = 4096;
+
+/// An index that is being made.
+#[derive(Debug, Default)]
+pub struct Indexing {
+    index: Lookup,
+    /// Nodes of the tree that are not made yet.
+    left: Option<usize>,
+}
+
+impl Indexing {
+    /// Goes on with allocations by address, and in order of time where it is the same, as long as `go_on` says so; true
+    /// when all are in the index.
+    pub fn advance(&mut self, list: &[Allocation], go_on: &mut dyn FnMut() -> bool) -> bool {
+        while self.index.count < list.len() {
+            let from = self.index.count;
+            let some = list.get(from..list.len().min(from + STEP)).unwrap_or_default();
+            some.iter().for_each(|one| self.index.push(one));
+            if !go_on() {
+                return false;
+            }
+        }
+        let mut left = self.left.unwrap_or_else(|| self.index.plant());
+        while left > 1 {
+            let from = left.saturating_sub(STEP).max(1);
+            (from..left).rev().for_each(|node| self.index.sum_up(node));
+            left = from;
+            self.left = Some(left);
+            if !go_on() {
+                return false;
+            }
+        }
+        true
+    }
+
+    /// The index, when all are in it.
+    pub fn into_index(self) -> Lookup {
+        self.index
+    }
+}
+
 impl Lookup {
     /// Of allocations by address, and in order of time where it is the same.
     pub fn of(list: &[Allocation]) -> Self {
-        let mut bases: Vec<Base> = Vec::new();
-        let mut ends: Vec<u64> = Vec::new();
-        for (first, one) in list.iter().enumerate() {
-            if bases.last().is_none_or(|base| base.address != one.address) {
-                bases.push(Base { address: one.address, first });
-                ends.push(0);
-            }
-            if let Some(end) = ends.last_mut() {
-                *end = one.end().max(*end);
-            }
+        let mut indexing = Indexing::default();
+        indexing.advance(list, &mut || true);
+        indexing.into_index()
+    }
+
+    fn push(&mut self, one: &Allocation) {
+        if self.bases.last().is_none_or(|base| base.address != one.address) {
+            self.bases.push(Base { address: one.address, first: self.count });
+            self.ends.push(0);
         }
-        // One more than there are, so that there is a leaf behind the last.
-        let leaves = (bases.len() + 1).next_power_of_two();
-        let mut tree = vec![0; leaves];
-        tree.extend(ends);
+        if let Some(end) = self.ends.last_mut() {
+            *end = one.end().max(*end);
+        }
+        self.count += 1;
+    }
+
+    /// Makes leaves of the ends; how many there are. One more than there are bases at least, so that there is one behind
+    /// the last.
+    fn plant(&mut self) -> usize {
+        let leaves = (self.bases.len() + 1).next_power_of_two();
+        let mut tree = Vec::with_capacity(2 * leaves);
+        tree.resize(leaves, 0);
+        tree.append(&mut self.ends);
         tree.resize(2 * leaves, 0);
-        for node in (1..leaves).rev() {
-            let of = |at: usize| tree.get(at).copied().unwrap_or(0);
-            let largest = of(2 * node).max(of(2 * node + 1));
-            if let Some(place) = tree.get_mut(node) {
-                *place = largest;
-            }
+        self.ends = tree;
+        leaves
+    }
+
+    /// Makes a node of the two below it.
+    fn sum_up(&mut self, node: usize) {
+        let of = |at: usize| self.ends.get(at).copied().unwrap_or(0);
+        let largest = of(2 * node).max(of(2 * node + 1));
+        if let Some(place) = self.ends.get_mut(node) {
+            *place = largest;
         }
-        Self { count: list.len(), bases, ends: tree }
     }
 
     /// The first one at the address of the one at `index`; `None`: it is not in the index.

@@ -3,21 +3,22 @@
 //! An address or a handle comes again after it was released, and then it is another allocation. Between the release's call
 //! and its return work that is under way may still use the memory: it counts as the old one's.
 
+mod find;
 mod ledger;
 mod lookup;
 mod opened;
+mod sorting;
 mod uses;
 
 use std::sync::Arc;
 
-use crate::trace::{Bytes, CallFlags, ProcessId, SiteId, StreamId, Trace, TrackId};
+use crate::trace::{Bytes, ProcessId, SiteId, StreamId, Trace, TrackId};
 
-use super::calls::{Found, Records, choose, each};
-use ledger::Ledger;
+pub use find::AllocationFinder;
+
+use find::{Finding, Progress, Uses};
 use lookup::Lookup;
 use opened::Handed;
-pub use opened::size_opened;
-use uses::Use;
 
 /// What kind of memory it is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -147,6 +148,11 @@ impl Allocation {
         self.address != 0 && !matches!(self.kind, AllocationKind::Physical | AllocationKind::Array)
     }
 
+    /// What [`Allocations::all`] is in order of.
+    fn order(&self) -> (bool, u64, u64) {
+        if self.has_address() { (false, self.address, self.from_ns) } else { (true, 0, self.from_ns) }
+    }
+
     /// Whether a call released it, or it must have gone otherwise.
     #[must_use]
     pub const fn has_ended(&self) -> bool {
@@ -182,7 +188,7 @@ pub struct Refused {
 }
 
 /// All allocations of a process, to be looked up by address and time.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub struct Allocations {
     /// Those with an address by address and in order of time where it is the same, then the others in order of time.
     list: Vec<Allocation>,
@@ -191,42 +197,32 @@ pub struct Allocations {
     unread: u64,
     /// Handles for other processes.
     handed: Vec<Handed>,
+    /// Some of them are other processes'.
+    opens: bool,
 }
 
 impl Allocations {
     /// Those of a process. `files` are those of the trace.
     #[must_use]
     pub fn of(trace: &Trace, process: ProcessId, files: &[Arc<dyn Bytes>]) -> Self {
-        let chosen = choose(trace, Use::of);
-        let mut records = Records::of(trace, process, files);
-        let (mut events, mut refused, mut unread) = (Vec::new(), Vec::new(), 0);
-        let mut handed = Vec::new();
-        each(trace, process, &chosen, |found: Found<'_, Use>| {
-            // Calls inside others say the same again.
-            if found.call.depth != 0 && !found.what.is_said_inside() {
-                return;
-            }
-            let has_arguments = !found.call.flags.has(CallFlags::NO_ARGUMENTS) && !found.call.flags.entry_only();
-            let Some(record) = records.read(&found).filter(|_| has_arguments) else {
-                unread += 1;
-                return;
-            };
-            if found.call.flags.failed() {
-                refused.extend(found.what.refused(&found, &record));
-            } else {
-                handed.extend(found.what.handed(&found, &record));
-                found.what.events(&found, &record, &mut events);
-            }
-        });
-        refused.sort_by_key(|one| one.at_ns);
-        Self { refused, unread, handed, ..Self::of_list(Ledger::of(events)) }
+        let mut uses = Uses::default();
+        uses.update(trace);
+        let mut finding = Finding::new(process);
+        let tracks = (0..).map(TrackId).zip(&trace.tracks).filter(|(_, track)| track.process == process);
+        tracks.for_each(|(id, _)| finding.add_thread(id));
+        let file = trace.process(process).and_then(|process| files.get(process.file));
+        match finding.advance(trace, &uses, file.map(|file| &**file), &mut || true) {
+            Progress::Found(all) => all,
+            Progress::Stopped | Progress::Nothing => Self::default(),
+        }
     }
 
     /// Those of a list, whatever their order.
     #[must_use]
     pub fn of_list(mut list: Vec<Allocation>) -> Self {
-        list.sort_by_key(|one| (!one.has_address(), if one.has_address() { one.address } else { 0 }, one.from_ns));
-        let mut all = Self { list, ..Self::default() };
+        list.sort_by_key(Allocation::order);
+        let opens = list.iter().any(|one| one.kind == AllocationKind::Shared);
+        let mut all = Self { list, opens, ..Self::default() };
         all.look_up_anew();
         all
     }

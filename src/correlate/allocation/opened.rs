@@ -1,5 +1,7 @@
 //! Sizes of memory that one process opens and another has made: both name it by the same handle.
 
+use std::sync::Arc;
+
 use rustc_hash::FxHashMap;
 
 use super::{AllocationKind, Allocations};
@@ -17,9 +19,8 @@ pub(super) struct Handed {
 
 /// Gives what is opened in these processes the size of what was handed out. A handle that more than one allocation of
 /// different sizes was handed out by says nothing.
-pub fn size_opened(all: &mut [Allocations]) {
-    let is_open_end = |all: &Allocations| all.list.iter().any(|one| one.kind == AllocationKind::Shared);
-    if !all.iter().any(is_open_end) {
+pub(super) fn size_opened(all: &mut [Arc<Allocations>]) {
+    if !all.iter().any(|of| of.opens) {
         return;
     }
     let mut sizes: FxHashMap<u64, Option<u64>> = FxHashMap::default();
@@ -31,16 +32,11 @@ pub fn size_opened(all: &mut [Allocations]) {
             *known = known.filter(|_| *known == bytes);
         }
     }
-    for of in all.iter_mut() {
-        let mut changed = false;
-        for one in of.list.iter_mut().filter(|one| one.kind == AllocationKind::Shared && one.bytes == 0) {
-            if let Some(bytes) = sizes.get(&one.owner).copied().flatten() {
-                one.bytes = bytes;
-                changed = true;
-            }
-        }
-        if changed {
-            of.look_up_anew();
-        }
+    let size = |one: &super::Allocation| sizes.get(&one.owner).copied().flatten().unwrap_or(0);
+    let is_wrong = |one: &super::Allocation| one.kind == AllocationKind::Shared && one.bytes != size(one);
+    for of in all.iter_mut().filter(|of| of.opens && of.list.iter().any(is_wrong)) {
+        let of = Arc::make_mut(of);
+        of.list.iter_mut().filter(|one| is_wrong(one)).for_each(|one| one.bytes = size(one));
+        of.look_up_anew();
     }
 }

@@ -1,4 +1,4 @@
-use super::ledger::{Event, Release, Released};
+use super::ledger::{Event, Ledger, Release, Released};
 use super::*;
 use proptest::prelude::*;
 
@@ -38,8 +38,16 @@ fn gone(what: Released, at: u64) -> Event {
     Event::Released(Release { what, called_ns: at, until_ns: at, by: (TrackId(0), 7) })
 }
 
+/// All allocations, in the order in which they were made.
+fn list_of(mut events: Vec<Event>) -> Vec<Allocation> {
+    events.sort_by_key(Event::moment);
+    let mut ledger = Ledger::default();
+    events.iter().for_each(|event| ledger.take(event));
+    ledger.all().to_vec()
+}
+
 fn of_events(events: Vec<Event>) -> Allocations {
-    Allocations::of_list(Ledger::of(events))
+    Allocations::of_list(list_of(events))
 }
 
 #[test]
@@ -140,7 +148,7 @@ proptest! {
             twin_step(&mut twin, what, place, bytes, device, now);
         }
         let mut found: Vec<(u64, u64, u64)> =
-            Ledger::of(events).iter().map(|one| (one.made_ns, one.bytes, one.freed_ns)).collect();
+            list_of(events).iter().map(|one| (one.made_ns, one.bytes, one.freed_ns)).collect();
         found.sort_unstable();
         let expected: Vec<(u64, u64, u64)> = twin.iter().map(|one| (one.made, one.bytes, one.gone)).collect();
         prop_assert_eq!(found, expected);
@@ -160,7 +168,7 @@ fn step(what: u8, place: u64, bytes: u64, device: u8, now: u64) -> Event {
         3 => on_device(mapped(place, bytes, bytes, now)),
         4 => gone(Released::Range(place, bytes), now),
         5 => gone(Released::Physical(place), now),
-        6 => Event::Held { handle: bytes, address: place, at_ns: now },
+        6 => Event::Held { handle: bytes, address: place, at_ns: now, by: (TrackId(0), 7) },
         7 => on_device(made_as(AllocationKind::Array, place, 0, (now, now))),
         8 => gone(Released::Array(place), now),
         _ => gone(Released::Device(device), now),
@@ -267,7 +275,7 @@ fn settle(list: &mut [Twin], now: u64) {
 
 #[test]
 fn physical_memory_stays_as_long_as_it_is_mapped() {
-    let list = Ledger::of(vec![
+    let list = list_of(vec![
         made_as(AllocationKind::Physical, 5, 0x2000, (1, 2)),
         mapped(0x10_0000, 0x2000, 5, 3),
         mapped(0x20_0000, 0x2000, 5, 4),

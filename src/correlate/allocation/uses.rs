@@ -3,11 +3,12 @@
 use super::super::calls::bare;
 use super::ledger::{Event, Release, Released};
 use super::opened::Handed;
-use super::{Allocation, AllocationKind, CallFlags, End, Found, Refused};
-use crate::correlate::calls::Record;
-use crate::trace::{Api, Argument};
+use super::{Allocation, AllocationKind, End, Refused};
+use crate::correlate::calls::{Found, Record};
+use crate::trace::{Api, Argument, CallFlags};
 
 /// What a function does to memory, with its arguments.
+#[derive(Debug)]
 pub enum Use {
     /// It makes some.
     Make {
@@ -33,6 +34,7 @@ pub enum Use {
 }
 
 /// Where the address lies.
+#[derive(Debug)]
 pub enum Place {
     /// An argument: an address or a handle.
     At(Argument),
@@ -41,6 +43,7 @@ pub enum Place {
 }
 
 /// Where the size lies.
+#[derive(Debug)]
 pub enum Size {
     /// An argument.
     Bytes(Argument),
@@ -155,6 +158,7 @@ impl Use {
                 handle,
                 address: given(address).unwrap_or(0),
                 at_ns: call.end_ns(),
+                by: (found.track, row),
             })),
             Self::HandOut(..) => {}
             Self::Reset => events.push(release(Released::Device(call.device))),

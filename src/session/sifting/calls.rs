@@ -13,6 +13,17 @@ use crate::trace::{NO_DEVICE, Trace, Track, TrackId};
 /// Rows of a block, and a little more up to the end of its last group.
 const BLOCK: usize = 4096;
 
+/// How many of the first rows, which are whole groups, began by a moment, ns: whole groups too.
+fn known_rows(track: &Track, whole: usize, until_ns: u64) -> usize {
+    if until_ns == u64::MAX {
+        return whole;
+    }
+    let count = track.count_before(until_ns.saturating_add(1)).min(whole);
+    let Some(last) = count.checked_sub(1) else { return 0 };
+    let group = track.group(last);
+    if group.end == count { count } else { group.start }
+}
+
 impl Sifting {
     pub(super) fn look_at_calls(&mut self, around: &Surroundings<'_>, until: Instant) -> bool {
         let trace = around.trace;
@@ -21,7 +32,7 @@ impl Sifting {
         let mut block = std::mem::take(&mut self.block);
         let mut complete = true;
         'tracks: for (id, track) in (0..).map(TrackId).zip(&trace.tracks) {
-            let whole = whole_rows(track);
+            let whole = known_rows(track, whole_rows(track), self.plan.known_until(track.process));
             loop {
                 let from = self.selected.calls.get(id.index()).map_or(whole, Marks::len);
                 if from >= whole {

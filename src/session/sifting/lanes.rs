@@ -5,8 +5,8 @@ use std::time::Instant;
 use super::Sifting;
 use crate::graph::WorkStream;
 use crate::lens::{Marks, Surroundings};
+use crate::trace::StreamId;
 use crate::trace::activity::LaneId;
-use crate::trace::{StreamId, Trace};
 
 /// Records of a lane looked at before the clock is.
 const STEP: usize = 1024;
@@ -31,7 +31,7 @@ impl Sifting {
             let (plan, streams) = (&mut self.plan, &self.streams);
             let mut hits = Vec::new();
             let mut taken_back = false;
-            let done = lanes.look(around.trace, until, |id, row, before| {
+            let done = lanes.look(around, until, |id, row, before| {
                 let Some(activity) = around.trace.activities.lane(id).and_then(|lane| lane.get(row)) else {
                     return (false, false);
                 };
@@ -60,7 +60,7 @@ impl Sifting {
         let trace = around.trace;
         self.selected.records.resize_with(trace.activities.lanes().len(), Marks::default);
         let mut lanes = std::mem::take(&mut self.lanes);
-        let done = lanes.look(trace, until, |id, row, before| {
+        let done = lanes.look(around, until, |id, row, before| {
             let Some((lane, activity)) =
                 trace.activities.lane(id).and_then(|lane| lane.get(row).map(|activity| (lane, activity)))
             else {
@@ -98,18 +98,20 @@ fn stream_of(streams: &[WorkStream], id: LaneId) -> Option<StreamId> {
 }
 
 impl Lanes {
-    /// Gives `decide` the rows that have come, and those that wait when more calls are known: lane, row, how it was
+    /// Gives `decide` the rows that have come, and those that wait when more is known: lane, row, how it was
     /// decided before. It says how it is decided, and whether that is open.
     fn look(
         &mut self,
-        trace: &Trace,
+        around: &Surroundings<'_>,
         until: Instant,
         mut decide: impl FnMut(LaneId, usize, Option<bool>) -> (bool, bool),
     ) -> bool {
+        let trace = around.trace;
         let processes = (0..trace.processes.len()).filter_map(|id| u16::try_from(id).ok());
         let submits = processes.filter_map(|id| trace.activities.of(crate::trace::ProcessId(id)));
         let known = submits.map(|of| of.submits.len()).sum::<usize>() + trace.names.len();
-        let known = known as u64 + trace.calls();
+        let held = around.allocations.known_until.iter().fold(0, |sum: u64, &until| sum.wrapping_add(until));
+        let known = (known as u64 + trace.calls()).wrapping_add(held);
         if known != self.known && self.again.is_empty() {
             self.known = known;
             self.again = std::mem::take(&mut self.waiting);
