@@ -19,7 +19,7 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("memory", &["trace", "correlate"]),
     ("lens", &["trace", "filter", "correlate", "symbols"]),
     ("graph", &["trace", "correlate", "symbols", "filter", "lens"]),
-    ("session", &["trace", "parse", "source", "correlate", "symbols", "graph", "launch", "filter", "lens"]),
+    ("session", &["trace", "parse", "source", "correlate", "symbols", "memory", "graph", "launch", "filter", "lens"]),
     ("report", &["trace", "correlate", "symbols", "memory", "graph", "session", "filter", "lens"]),
     ("export", &["trace", "parse", "symbols", "graph", "session", "filter", "lens"]),
     ("config", &["files"]),

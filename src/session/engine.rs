@@ -9,6 +9,7 @@ use super::child::ChildControl;
 use super::feed::Feed;
 use super::handle::Child;
 use super::labels::program;
+use super::memory::Around;
 use super::model::Model;
 use super::output::OutputFiles;
 use super::overview::Surroundings;
@@ -164,6 +165,14 @@ impl Engine {
                 let (rows, all) = self.model.events(*request, until);
                 complete &= all;
                 Body::Events(rows)
+            }
+            View::Memory(request) => {
+                let ended = self.phase == Phase::Ended;
+                let (feed, now_ns) = (&self.feed, self.now_ns());
+                let around = Around { ended: &|process| ended || !feed.is_alive(process), now_ns };
+                let (rows, all) = self.model.memory(request, &around, until);
+                complete &= all;
+                Body::Memory(rows)
             }
             View::Output(request) => Body::Output(self.output(*request)),
         };

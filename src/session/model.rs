@@ -8,6 +8,7 @@ use super::kept::Kept;
 use super::labels::Namer;
 use super::lensed::Lensed;
 use super::matches::{Filtered, Matches};
+use super::memory::Books;
 use super::memory::lives::Lives;
 use super::order::{All, NoCalls, Order, Selection, open_calls};
 use super::others::{CellKey, Others};
@@ -44,6 +45,8 @@ pub(super) struct Model {
     pub(super) lensed: Lensed,
     /// What was seen before.
     pub(super) kept: Kept,
+    /// What is known of memory.
+    pub(super) books: Books,
 }
 
 /// What rows by range are made of.

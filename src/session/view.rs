@@ -7,6 +7,7 @@ use std::sync::Arc;
 
 pub use super::event_kinds::{EventGroup, EventKinds};
 pub use super::family::Standing;
+pub use super::memory::ask::*;
 pub use super::search::{
     About, Entry, EntryKind, Found, From as SearchFrom, SearchAnswer, SearchRequest, Step, Target,
 };
@@ -87,6 +88,8 @@ pub enum View {
     Calls(CallsRequest),
     /// The events screen.
     Events(EventsRequest),
+    /// The memory screen.
+    Memory(MemoryRequest),
     /// The output screen.
     Output(OutputRequest),
 }
@@ -450,6 +453,7 @@ pub enum Body {
     Overview(Overview),
     Calls(CallsRows),
     Events(EventsRows),
+    Memory(MemoryRows),
     Output(OutputRows),
 }
 

@@ -127,6 +127,8 @@ pub enum Goal {
     Time(u64),
     /// The call that allocated the memory at this address.
     Address(u64),
+    /// This call: thread and row of it.
+    Call(u32, u64),
 }
 
 /// What to do after an update.

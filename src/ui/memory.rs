@@ -11,9 +11,10 @@ use std::sync::Arc;
 use serde_json::{Value, json};
 
 use super::effect::Scope;
+use super::screens::memory::Tab;
 use super::screens::{Place, ScreenId};
 use super::widgets::list::Window;
-use crate::session::view::{Column, EventGroup, EventKinds, Folds, Grouping, NodeKey};
+use crate::session::view::{Column, EventGroup, EventKinds, Folds, Grouping, MemoryGrouping, NodeKey};
 
 /// Marks that are kept; further ones push out the oldest.
 pub const MARKS: usize = 100;
@@ -129,6 +130,9 @@ pub(super) const GROUPINGS: [(&str, Grouping); 7] = [
     ("callers", Grouping::Inverted),
 ];
 
+const MEMORY_GROUPINGS: [(&str, MemoryGrouping); 3] =
+    [("site", MemoryGrouping::Site), ("kind", MemoryGrouping::Kind), ("device", MemoryGrouping::Device)];
+
 const COLUMNS: [(&str, Column); 11] = [
     ("name", Column::Name),
     ("total", Column::Total),
@@ -191,6 +195,14 @@ fn kept(place: &Place) -> Value {
             "window": window_value(*window),
             "follow": follow,
         }),
+        Place::Memory { tab, by, in_use, moment, window } => json!({
+            "screen": "memory",
+            "tab": tab.name(),
+            "by": name_of(&MEMORY_GROUPINGS, *by),
+            "in_use": in_use,
+            "moment": moment,
+            "window": window_value(*window),
+        }),
         Place::Output(line) => json!({"screen": "output", "line": line}),
     }
 }
@@ -223,6 +235,13 @@ fn place(value: &Value) -> Option<Place> {
             let follow = value.get("follow")?.as_bool()?;
             Place::Events { scope, kinds, window: window_of(value.get("window"))?, follow }
         }
+        "memory" => Place::Memory {
+            tab: Tab::named(value.get("tab")?.as_str()?)?,
+            by: named(&MEMORY_GROUPINGS, value.get("by"))?,
+            in_use: value.get("in_use")?.as_bool()?,
+            moment: value.get("moment").and_then(Value::as_u64),
+            window: window_of(value.get("window"))?,
+        },
         "output" => Place::Output(value.get("line").and_then(Value::as_u64)),
         _ => return None,
     })
@@ -247,10 +266,12 @@ mod tests {
         let scope = Scope { grouping: Grouping::Thread, key: NodeKey(9), label: "main".to_owned() };
         let kinds = EventKinds::ALL.flipped(EventGroup::Kernels);
         let events = Place::Events { scope: Some(scope), kinds, window, follow: true };
+        let memory =
+            Place::Memory { tab: Tab::Groups, by: MemoryGrouping::Kind, in_use: true, moment: Some(u64::MAX), window };
         Memory {
             marks: vec![Mark { label: "event 9".to_owned(), place: events.clone() }],
             screen: Some(ScreenId::Events),
-            places: vec![Place::Overview, calls, events, Place::Output(Some(12)), Place::Output(None)],
+            places: vec![Place::Overview, calls, events, memory, Place::Output(Some(12)), Place::Output(None)],
         }
     }
 
@@ -259,7 +280,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         assert_eq!(Memory::read(folder.path(), 5), Memory::default());
         let mut memory = memory();
-        memory.places.truncate(4);
+        memory.places.truncate(5);
         memory.write(folder.path(), 5).unwrap();
         assert_eq!(Memory::read(folder.path(), 5), memory);
         assert_eq!(Memory::read(folder.path(), 6), Memory::default());

@@ -61,6 +61,7 @@ impl Handle for Fake {
             }
             View::Calls(request) => Body::Calls(calls(&request, said.turned)),
             View::Events(request) => Body::Events(events(&request)),
+            View::Memory(request) => Body::Memory(crate::memory::memory(&request)),
             View::Output(request) => Body::Output(output(&request)),
         };
         let mut status = said.status.clone();
@@ -182,6 +183,7 @@ fn number_of(screen: ScreenId) -> &'static str {
     match screen {
         ScreenId::Overview => "1",
         ScreenId::Calls => "2",
+        ScreenId::Memory => "5",
         ScreenId::Events => "6",
         ScreenId::Output => "9",
     }
@@ -226,6 +228,17 @@ fn renamed(body: Body, status: &mut Status, names: &[String]) -> Body {
             rows.details.iter_mut().flat_map(|(_, fields)| fields).for_each(|(_, value)| name(value));
             Body::Events(rows)
         }
+        Body::Memory(mut rows) => {
+            name(&mut rows.plot.peak_held);
+            match &mut rows.part {
+                MemoryPartRows::Allocations(rows) => {
+                    rows.rows.iter_mut().for_each(|row| [&mut row.site, &mut row.thread].into_iter().for_each(name));
+                    rows.details.iter_mut().flat_map(|(_, fields)| fields).for_each(|(_, value)| name(value));
+                }
+                MemoryPartRows::Groups(rows) => rows.rows.iter_mut().for_each(|row| name(&mut row.name)),
+            }
+            Body::Memory(rows)
+        }
         Body::Output(mut rows) => {
             rows.lines.iter_mut().for_each(|(_, line)| name(line));
             Body::Output(rows)
@@ -264,6 +277,7 @@ pub fn key(name: &str) -> Message {
         "Up" => KeyCode::Up,
         "Down" => KeyCode::Down,
         "Tab" => KeyCode::Tab,
+        "Shift-Tab" => KeyCode::BackTab,
         "Del" => KeyCode::Delete,
         "F1" => KeyCode::F(1),
         other => KeyCode::Char(other.chars().next().expect("a key")),

@@ -37,13 +37,15 @@ pub fn names(longest: usize) -> Vec<String> {
     names.iter().map(|name| safe(name).into_owned()).collect()
 }
 
-const SCREENS: [(ScreenId, &str); 8] = [
+const SCREENS: [(ScreenId, &str); 10] = [
     (ScreenId::Overview, "1"),
     (ScreenId::Calls, "j j"),
     (ScreenId::Calls, "t j j j d"),
     (ScreenId::Calls, "z"),
     (ScreenId::Events, "j j"),
     (ScreenId::Events, "j j Enter"),
+    (ScreenId::Memory, "j p"),
+    (ScreenId::Memory, "Tab j"),
     (ScreenId::Output, "k"),
     (ScreenId::Calls, "?"),
 ];

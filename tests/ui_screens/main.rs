@@ -9,6 +9,7 @@ mod hostile;
 mod hostile_layers;
 mod keys;
 mod lens;
+mod memory;
 mod screens;
 mod search;
 mod searched;

@@ -110,6 +110,26 @@ fn events_behind_a_node() {
 }
 
 #[test]
+fn memory() {
+    at_each_size("memory", ScreenId::Memory, "j j j");
+}
+
+#[test]
+fn memory_in_use_at_a_moment() {
+    at_each_size("memory_in_use", ScreenId::Memory, "p h h u j");
+}
+
+#[test]
+fn memory_by_call_site() {
+    at_each_size("memory_groups", ScreenId::Memory, "Tab j");
+}
+
+#[test]
+fn details_of_an_allocation() {
+    at_each_size("memory_details", ScreenId::Memory, "j Enter");
+}
+
+#[test]
 fn output() {
     at_each_size("output", ScreenId::Output, "");
 }
@@ -158,7 +178,7 @@ fn too_small() {
     }
 }
 
-const ALL: [(ScreenId, &str); 8] = [
+const ALL: [(ScreenId, &str); 10] = [
     (ScreenId::Overview, "1"),
     (ScreenId::Calls, "j"),
     (ScreenId::Calls, "?"),
@@ -166,6 +186,8 @@ const ALL: [(ScreenId, &str); 8] = [
     (ScreenId::Calls, "z"),
     (ScreenId::Events, "Enter"),
     (ScreenId::Events, "F"),
+    (ScreenId::Memory, "p h u j"),
+    (ScreenId::Memory, "Tab t"),
     (ScreenId::Output, "k"),
 ];
 

@@ -11,8 +11,13 @@ use umtui::ui::theme::{Charset, Depth, Glyphs, Palette, Theme};
 use crate::fixture::{Stage, live, stage_with};
 use crate::styles;
 
-const SCREENS: [(ScreenId, &str); 4] =
-    [(ScreenId::Overview, "1"), (ScreenId::Calls, "t z z"), (ScreenId::Events, "j"), (ScreenId::Output, "j")];
+const SCREENS: [(ScreenId, &str); 5] = [
+    (ScreenId::Overview, "1"),
+    (ScreenId::Calls, "t z z"),
+    (ScreenId::Memory, "p h"),
+    (ScreenId::Events, "j"),
+    (ScreenId::Output, "j"),
+];
 
 fn on(name: &str, depth: Depth, first: ScreenId, keys: &str) -> Stage<TestBackend> {
     let palette = Palette::named(name).expect(name);

@@ -82,7 +82,6 @@ impl Lives {
     }
 
     /// Grows whenever they are found anew.
-    #[allow(dead_code, reason = "for screens that keep what they made of them")]
     pub(in crate::session) const fn version(&self) -> u64 {
         self.finder.version()
     }

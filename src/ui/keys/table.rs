@@ -53,6 +53,12 @@ pub enum Action {
     Launcher,
     Details,
     Follow,
+    NextTab,
+    PreviousTab,
+    Earlier,
+    Later,
+    Peak,
+    InUse,
     Unscope,
     Check,
     Automatic,
@@ -93,6 +99,7 @@ pub enum Action {
 pub enum Context {
     Overview,
     Calls,
+    Memory,
     Events,
     Output,
     Help,
@@ -108,9 +115,10 @@ pub enum Context {
 
 impl Context {
     /// Every context.
-    pub const ALL: [Self; 13] = [
+    pub const ALL: [Self; 14] = [
         Self::Overview,
         Self::Calls,
+        Self::Memory,
         Self::Events,
         Self::Output,
         Self::Help,
@@ -129,6 +137,7 @@ impl Context {
         match self {
             Self::Overview => "overview",
             Self::Calls => "calls",
+            Self::Memory => "memory",
             Self::Events => "events",
             Self::Output => "output",
             Self::Help => "help",
@@ -177,21 +186,25 @@ pub struct Entry {
 }
 
 use Context::{
-    Calls, Columns, Details, Events, Filters, Finder, Help, Kinds, Output, Overview, Palette, Prompt, QuitDialog,
+    Calls, Columns, Details, Events, Filters, Finder, Help, Kinds, Memory, Output, Overview, Palette, Prompt,
+    QuitDialog,
 };
 
 const ALL: &[Context] = &Context::ALL;
-const KEYED: &[Context] = &[Overview, Calls, Events, Output, Help, Columns, Kinds, Filters, Details, QuitDialog];
+const KEYED: &[Context] =
+    &[Overview, Calls, Memory, Events, Output, Help, Columns, Kinds, Filters, Details, QuitDialog];
 const TEXT: &[Context] = &[Prompt, Finder, Palette];
 const PICKERS: &[Context] = &[Finder, Palette];
-const SCREENS: &[Context] = &[Overview, Calls, Events, Output];
+const SCREENS: &[Context] = &[Overview, Calls, Memory, Events, Output];
 const POPUPS: &[Context] = &[Help, Columns, Kinds, Filters, Details];
 /// Where Backspace has nothing else to show again.
-const UNSCOPED: &[Context] = &[Overview, Calls, Output];
-const CURSOR: &[Context] = &[Calls, Events];
+const UNSCOPED: &[Context] = &[Overview, Calls, Memory, Output];
+const CURSOR: &[Context] = &[Calls, Memory, Events];
 /// Where a row can be gone to that a filter can be like.
-const ROWS: &[Context] = &[Overview, Calls, Events];
-const SCROLL: &[Context] = &[Overview, Calls, Events, Output, Help, Columns, Kinds, Filters, Details];
+const ROWS: &[Context] = &[Overview, Calls, Memory, Events];
+/// Where rows have an order that can be chosen.
+const SORTED: &[Context] = &[Calls, Memory];
+const SCROLL: &[Context] = &[Overview, Calls, Memory, Events, Output, Help, Columns, Kinds, Filters, Details];
 
 const fn row(
     action: Action,
@@ -209,6 +222,7 @@ pub static TABLE: &[Entry] = &[
     row(Action::Open, "open", &["Enter"], &[Overview], "calls", "Go to the calls, or to this row among them"),
     row(Action::Open, "open", &["Enter"], &[Calls], "events", "Show the raw events behind this row"),
     row(Action::Open, "open", &["Enter"], &[Events], "details", "Show this event in full"),
+    row(Action::Open, "open", &["Enter"], &[Memory], "details", "Show what is known of this row"),
     row(Action::Open, "open", &["Enter"], &[Columns], "sort", "Sort by this column"),
     row(Action::Open, "open", &["Enter"], &[Kinds], "only", "Show this kind alone"),
     row(Action::Open, "open", &["Enter"], &[Filters], "use", "Look through this filter"),
@@ -225,6 +239,21 @@ pub static TABLE: &[Entry] = &[
     ),
     row(Action::Kinds, "kinds", &["f"], &[Events], "kinds", "Choose which kinds of events are shown"),
     row(Action::Launcher, "its-call", &["c"], &[Events], "its call", "Go to the call that submitted this work"),
+    row(Action::NextTab, "next-tab", &["Tab"], &[Memory], "next tab", "Go to the next tab"),
+    row(Action::PreviousTab, "previous-tab", &["Shift-Tab"], &[Memory], "", "Go to the tab before"),
+    row(
+        Action::InUse,
+        "in-use",
+        &["u"],
+        &[Memory],
+        "in use then",
+        "List only what was in use at the moment, or all again",
+    ),
+    row(Action::Earlier, "earlier", &["h", "Left"], &[Memory], "", "Look at an earlier moment"),
+    row(Action::Later, "later", &["l", "Right"], &[Memory], "later", "Look at a later moment"),
+    row(Action::Peak, "peak", &["p"], &[Memory], "peak", "Look at the moment at which most was in use"),
+    row(Action::Launcher, "its-call", &["c"], &[Memory], "its call", "Go to the call that made this allocation"),
+    row(Action::GroupNext, "group-next", &["t"], &[Memory], "group by", "Sum up by call site, kind, device"),
     row(Action::Details, "details", &["d"], &[Calls], "details", "Show what is known of this row"),
     row(Action::Toggle, "toggle", &["o"], &[Calls], "fold", "Fold or unfold this row"),
     row(
@@ -235,12 +264,12 @@ pub static TABLE: &[Entry] = &[
         "group by",
         "Group by thread, stream, device, range, call site, function",
     ),
-    row(Action::SortNext, "sort-next", &["s", ">"], &[Calls], "sort", "Sort by the next column"),
+    row(Action::SortNext, "sort-next", &["s", ">"], SORTED, "sort", "Sort by the next column"),
     row(Action::Percent, "percent", &["%"], &[Calls], "of", "Times, or shares of the whole"),
     row(Action::Invert, "invert", &["i"], &[Calls], "invert", "From each function up to its callers, and back"),
     row(Action::Hottest, "hottest", &["L"], &[Calls], "hottest", "Go to the child with the largest total, and so on"),
-    row(Action::SortPrevious, "sort-previous", &["<"], &[Calls], "", "Sort by the previous column"),
-    row(Action::SortReverse, "sort-reverse", &["S"], &[Calls], "", "Reverse the sort"),
+    row(Action::SortPrevious, "sort-previous", &["<"], SORTED, "", "Sort by the previous column"),
+    row(Action::SortReverse, "sort-reverse", &["S"], SORTED, "", "Reverse the sort"),
     row(Action::Columns, "columns", &["f"], &[Calls], "columns", "Choose the columns"),
     row(Action::Flat, "flat", &["g f"], &[Calls], "", "One row for each function, and back"),
     row(
@@ -361,6 +390,14 @@ pub static TABLE: &[Entry] = &[
         SCREENS,
         "calls",
         "Calls: who called what, and how long it took",
+    ),
+    row(
+        Action::Go(ScreenId::Memory),
+        "go-memory",
+        &["5"],
+        SCREENS,
+        "memory",
+        "Memory: what is in use, every allocation, who holds most",
     ),
     row(Action::Go(ScreenId::Events), "go-events", &["6"], SCREENS, "events", "Events: everything in order"),
     row(Action::Go(ScreenId::Output), "go-output", &["9"], SCREENS, "output", "Output: what the program printed"),

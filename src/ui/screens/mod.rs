@@ -2,6 +2,7 @@
 
 pub mod calls;
 pub mod events;
+pub mod memory;
 pub mod output;
 pub mod overview;
 mod place;
@@ -24,19 +25,21 @@ pub enum ScreenId {
     #[default]
     Overview,
     Calls,
+    Memory,
     Events,
     Output,
 }
 
 impl ScreenId {
     /// Every screen, in the order of their numbers.
-    pub const ALL: [Self; 4] = [Self::Overview, Self::Calls, Self::Events, Self::Output];
+    pub const ALL: [Self; 5] = [Self::Overview, Self::Calls, Self::Memory, Self::Events, Self::Output];
 
     /// Its name on the command line and in help.
     pub fn name(self) -> &'static str {
         match self {
             Self::Overview => "overview",
             Self::Calls => "calls",
+            Self::Memory => "memory",
             Self::Events => "events",
             Self::Output => "output",
         }
@@ -126,6 +129,7 @@ pub struct Screens {
     pub calls: calls::Calls,
     /// The events; effects address it by name.
     pub events: events::Events,
+    memory: memory::Memory,
     output: output::Output,
 }
 
@@ -136,6 +140,7 @@ impl Screens {
             ScreenId::Overview => &self.overview,
             ScreenId::Calls => &self.calls,
             ScreenId::Events => &self.events,
+            ScreenId::Memory => &self.memory,
             ScreenId::Output => &self.output,
         }
     }
@@ -146,6 +151,7 @@ impl Screens {
             ScreenId::Overview => &mut self.overview,
             ScreenId::Calls => &mut self.calls,
             ScreenId::Events => &mut self.events,
+            ScreenId::Memory => &mut self.memory,
             ScreenId::Output => &mut self.output,
         }
     }

@@ -3,7 +3,8 @@
 use std::sync::Arc;
 
 use super::ScreenId;
-use crate::session::view::{Column, EventKinds, Folds, Grouping, NodeKey};
+use super::memory::Tab;
+use crate::session::view::{Column, EventKinds, Folds, Grouping, MemoryGrouping, NodeKey};
 use crate::ui::effect::Scope;
 use crate::ui::widgets::list::Window;
 
@@ -36,6 +37,19 @@ pub enum Place {
         /// The newest is followed.
         follow: bool,
     },
+    /// A row of the memory screen.
+    Memory {
+        /// What stands below the plot.
+        tab: Tab,
+        /// What allocations are summed up by.
+        by: MemoryGrouping,
+        /// Only allocations in use at the moment are listed.
+        in_use: bool,
+        /// The moment that is looked at, ns since the trace began.
+        moment: Option<u64>,
+        /// Where the row stands.
+        window: Window,
+    },
     /// A line of the output; `None` for the newest.
     Output(Option<u64>),
 }
@@ -47,6 +61,7 @@ impl Place {
             Self::Overview => ScreenId::Overview,
             Self::Calls { .. } => ScreenId::Calls,
             Self::Events { .. } => ScreenId::Events,
+            Self::Memory { .. } => ScreenId::Memory,
             Self::Output(_) => ScreenId::Output,
         }
     }

@@ -1,5 +1,6 @@
 //! Things that several screens draw with.
 
+pub mod area;
 pub mod fields;
 pub mod input;
 pub mod list;

@@ -120,6 +120,7 @@ impl State {
             Goal::Row(row) => EventsAt::Number(row.saturating_sub(1)),
             Goal::Time(ns) => EventsAt::Time(ns),
             Goal::Address(address) => EventsAt::Address(address),
+            Goal::Call(thread, row) => EventsAt::Call(thread, row),
         });
     }
 

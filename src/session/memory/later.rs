@@ -1,0 +1,99 @@
+//! What takes long and is made in a thread of its own, from what does not change meanwhile.
+
+use std::sync::mpsc::{Receiver, RecvTimeoutError, sync_channel};
+use std::time::Instant;
+
+/// A value, what it was made for, and the one that is being made.
+#[derive(Debug)]
+pub(super) struct Later<K, T> {
+    known: Option<(K, T)>,
+    making: Option<(K, Receiver<T>)>,
+}
+
+impl<K, T> Default for Later<K, T> {
+    fn default() -> Self {
+        Self { known: None, making: None }
+    }
+}
+
+impl<K: PartialEq, T: Send + 'static> Later<K, T> {
+    /// Makes it for this key if it is of another one, and waits for it until `until`. True if it is there. What is being
+    /// made is not given up for another key: whoever asks for ever new ones still sees some.
+    pub(super) fn update(&mut self, key: K, until: Instant, make: impl FnOnce() -> T + Send + 'static) -> bool {
+        if self.known.as_ref().is_some_and(|(known, _)| *known == key) {
+            return true;
+        }
+        if self.making.is_some() && !self.wait(until) {
+            return false;
+        }
+        if self.known.as_ref().is_some_and(|(known, _)| *known == key) {
+            return true;
+        }
+        let (give, take) = sync_channel(1);
+        // Nobody waits for it any more if the session has ended.
+        let work = move || drop(give.send(make()));
+        if std::thread::Builder::new().name("memory".into()).spawn(work).is_ok() {
+            self.making = Some((key, take));
+        }
+        self.wait(until)
+    }
+
+    /// Likewise what takes no time.
+    pub(super) fn update_now(&mut self, key: K, make: impl FnOnce() -> T) {
+        if self.known.as_ref().is_none_or(|(known, _)| *known != key) {
+            self.making = None;
+            self.known = Some((key, make()));
+        }
+    }
+
+    /// The newest that has been made.
+    pub(super) fn get(&self) -> Option<&T> {
+        self.known.as_ref().map(|(_, value)| value)
+    }
+
+    /// What that was made for.
+    pub(super) fn key(&self) -> Option<&K> {
+        self.known.as_ref().map(|(key, _)| key)
+    }
+
+    /// Waits for what is being made; false if it is not there yet, or will never be.
+    fn wait(&mut self, until: Instant) -> bool {
+        let Some((key, take)) = self.making.take() else { return false };
+        match take.recv_timeout(until.saturating_duration_since(Instant::now())) {
+            Ok(value) => {
+                self.known = Some((key, value));
+                true
+            }
+            Err(RecvTimeoutError::Timeout) => {
+                self.making = Some((key, take));
+                false
+            }
+            Err(RecvTimeoutError::Disconnected) => false,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::sync::mpsc::channel;
+    use std::time::Duration;
+
+    #[test]
+    fn what_is_being_made_is_waited_for_and_then_the_next_is_made() {
+        let mut later: Later<u32, u32> = Later::default();
+        let (go, wait) = channel::<()>();
+        let soon = || Instant::now() + Duration::from_secs(60);
+        assert!(!later.update(1, Instant::now(), move || wait.recv().map_or(0, |()| 10)));
+        // Another key does not begin while that is being made.
+        assert!(!later.update(2, Instant::now(), || 20));
+        assert_eq!(later.get(), None);
+        go.send(()).unwrap();
+        assert!(later.update(1, soon(), || unreachable!()));
+        assert_eq!((later.get(), later.key()), (Some(&10), Some(&1)));
+        assert!(later.update(2, soon(), || 20));
+        assert_eq!(later.get(), Some(&20));
+        later.update_now(3, || 30);
+        assert_eq!(later.get(), Some(&30));
+    }
+}

@@ -1,0 +1,200 @@
+//! The allocations of all processes as one list, what is asked of each, and the order of its rows.
+
+use std::sync::Arc;
+
+use rustc_hash::{FxHashMap, FxHashSet};
+
+use super::ask::{AllocationColumn, AllocationId, AllocationState};
+use crate::correlate::{Allocation, Allocations, End};
+use crate::memory::{Block, Movement};
+use crate::trace::{NO_DEVICE, ProcessId, SiteId, TrackId};
+
+/// The allocations of all processes, numbered through.
+#[derive(Debug, Default)]
+pub(super) struct Table {
+    of: Vec<Arc<Allocations>>,
+    /// Number of the first allocation of each process.
+    first: Vec<usize>,
+    len: usize,
+    sites: Vec<SiteId>,
+    tracks: Vec<TrackId>,
+}
+
+impl Table {
+    /// Of those of each process, by its number.
+    pub(super) fn of(of: Vec<Arc<Allocations>>) -> Self {
+        let (mut first, mut len) = (Vec::with_capacity(of.len()), 0);
+        let (mut sites, mut tracks): (FxHashSet<SiteId>, FxHashSet<TrackId>) = Default::default();
+        for one in &of {
+            first.push(len);
+            len += one.all().len();
+            sites.extend(one.all().iter().map(|one| one.site));
+            tracks.extend(one.all().iter().map(|one| one.track));
+        }
+        Self { of, first, len, sites: sites.into_iter().collect(), tracks: tracks.into_iter().collect() }
+    }
+
+    /// How many there are.
+    pub(super) const fn len(&self) -> usize {
+        self.len
+    }
+
+    /// Code that asked for any of them.
+    pub(super) fn sites(&self) -> &[SiteId] {
+        &self.sites
+    }
+
+    /// Threads that asked for any of them.
+    pub(super) fn tracks(&self) -> &[TrackId] {
+        &self.tracks
+    }
+
+    /// All of them, in order of their numbers.
+    pub(super) fn all(&self) -> impl Iterator<Item = Block> + '_ {
+        let processes = (0..u16::MAX).map(ProcessId).zip(&self.of);
+        processes.flat_map(|(process, of)| of.all().iter().map(move |&allocation| Block { process, allocation }))
+    }
+
+    /// Calls of which it is not known what they made or released.
+    pub(super) fn unread(&self) -> u64 {
+        self.of.iter().map(|of| of.unread()).sum()
+    }
+
+    /// The one with this number.
+    pub(super) fn get(&self, number: usize) -> Option<Block> {
+        let (at, process) = self.place(number)?;
+        let allocation = *self.of.get(process.index())?.all().get(at)?;
+        Some(Block { process, allocation })
+    }
+
+    /// How many lay at the same address before.
+    pub(super) fn generation(&self, number: usize) -> u64 {
+        let place = self.place(number).and_then(|(at, process)| Some(self.of.get(process.index())?.generation(at)));
+        place.unwrap_or(0) as u64
+    }
+
+    /// Whether another one lay at the same address afterwards.
+    pub(super) fn has_next(&self, number: usize) -> bool {
+        self.generation(number + 1) > 0
+    }
+
+    fn place(&self, number: usize) -> Option<(usize, ProcessId)> {
+        let process = self.first.partition_point(|&first| first <= number).checked_sub(1)?;
+        let at = number - self.first.get(process)?;
+        Some((at, ProcessId(u16::try_from(process).ok()?)))
+    }
+
+    /// The number of one.
+    pub(super) fn find(&self, id: AllocationId) -> Option<usize> {
+        let of = self.of.get(usize::from(id.process))?;
+        let by = (TrackId(id.thread), usize::try_from(id.row).ok()?);
+        let is_it = |one: &Allocation| {
+            (one.address, one.from_ns, one.track, one.row as usize) == (id.address, id.from_ns, by.0, by.1)
+        };
+        let at = of.made(id.address, id.from_ns, by).or_else(|| of.all().iter().position(is_it))?;
+        Some(self.first.get(usize::from(id.process))? + at)
+    }
+
+    /// Where the one that a record is about is in the list.
+    pub(super) fn number_of(&self, block: &Block) -> Option<usize> {
+        self.find(id_of(block))
+    }
+}
+
+/// Which one it is.
+pub(super) fn id_of(block: &Block) -> AllocationId {
+    let Allocation { address, from_ns, track, row, .. } = block.allocation;
+    AllocationId { process: block.process.0, thread: track.0, row: u64::from(row), address, from_ns }
+}
+
+/// How it stands; `ended` of its process.
+pub(super) const fn state(one: &Allocation, ended: bool) -> AllocationState {
+    match one.end {
+        End::Released(..) => AllocationState::Freed,
+        End::Unseen => AllocationState::Gone,
+        End::Lives if ended => AllocationState::Leaked,
+        End::Lives => AllocationState::InUse,
+    }
+}
+
+/// Whether it is in use at a moment, ns on the trace's axis.
+pub(super) const fn is_in_use(one: &Allocation, at_ns: u64) -> bool {
+    one.made_ns <= at_ns && one.freed_ns > at_ns
+}
+
+/// What moved in allocations, by their numbers.
+#[derive(Debug, Default)]
+pub(super) struct Moved(pub FxHashMap<usize, Movement>);
+
+/// What names are sorted by.
+#[derive(Debug, Default)]
+pub(super) struct Ranks {
+    /// Place of each site's name among all.
+    pub sites: FxHashMap<SiteId, u32>,
+    /// Likewise threads.
+    pub tracks: FxHashMap<TrackId, u32>,
+}
+
+/// What the order of rows depends on.
+pub(super) struct Sorting {
+    pub table: Arc<Table>,
+    pub moved: Arc<Moved>,
+    pub ranks: Arc<Ranks>,
+    /// Those that are shown; `None`: all.
+    pub shown: Option<Arc<Vec<bool>>>,
+    /// Only those in use at this moment, ns on the trace's axis.
+    pub in_use_at: Option<u64>,
+    /// Processes that have ended.
+    pub ended: Vec<bool>,
+    /// End of the trace, ns on its axis.
+    pub end_ns: u64,
+    pub sort: (AllocationColumn, bool),
+}
+
+impl Sorting {
+    /// The numbers of what is shown, in order.
+    pub(super) fn order(&self) -> Vec<u32> {
+        let is_shown = |number: usize| self.shown.as_ref().is_none_or(|shown| shown.get(number) == Some(&true));
+        let is_there = |one: &Allocation| self.in_use_at.is_none_or(|at| is_in_use(one, at));
+        let numbered = self.table.all().enumerate();
+        let wanted = numbered.filter(|(number, block)| is_shown(*number) && is_there(&block.allocation));
+        let flip = if self.sort.1 { u64::MAX } else { 0 };
+        let keyed = wanted.filter_map(|(number, block)| {
+            // Of what is equal the older comes first; their numbers are by address.
+            Some((self.key(number, &block) ^ flip, block.allocation.from_ns, u32::try_from(number).ok()?))
+        });
+        let mut keyed: Vec<(u64, u64, u32)> = keyed.collect();
+        keyed.sort_unstable();
+        keyed.into_iter().map(|(.., number)| number).collect()
+    }
+
+    fn key(&self, number: usize, block: &Block) -> u64 {
+        let one = &block.allocation;
+        let moved = |of: fn(&Movement) -> u64| self.moved.0.get(&number).map_or(0, of);
+        match self.sort.0 {
+            AllocationColumn::Address => one.address,
+            AllocationColumn::Size => one.bytes,
+            AllocationColumn::Kind => one.kind as u64,
+            // What is of none comes before the others.
+            AllocationColumn::Device if one.device == NO_DEVICE => 0,
+            AllocationColumn::Device => u64::from(one.device) + 1,
+            AllocationColumn::Site => u64::from(self.ranks.sites.get(&one.site).copied().unwrap_or(u32::MAX)),
+            AllocationColumn::Thread => u64::from(self.ranks.tracks.get(&one.track).copied().unwrap_or(u32::MAX)),
+            AllocationColumn::Made => one.from_ns,
+            AllocationColumn::Lifetime => lifetime(one, self.end_ns),
+            AllocationColumn::Moved => moved(Movement::bytes),
+            AllocationColumn::MovedBack => moved(|one| one.returned),
+            AllocationColumn::Faults => moved(|one| one.faults),
+            AllocationColumn::State => {
+                let ended = self.ended.get(block.process.index()).copied().unwrap_or(false);
+                // The first of a kind first: what leaks.
+                state(one, ended) as u64
+            }
+        }
+    }
+}
+
+/// How long it was in use, or has been until the trace's end, ns.
+pub(super) fn lifetime(one: &Allocation, end_ns: u64) -> u64 {
+    one.freed_ns.min(end_ns).saturating_sub(one.made_ns)
+}

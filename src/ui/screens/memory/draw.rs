@@ -1,0 +1,199 @@
+//! Draws the memory screen.
+//!
+//! ```text
+//! allocations  by call site                          37 of 1,204
+//! at 0.812 s  384.0 MiB in use   ^ peak 512.0 MiB at 1.234 s: 256 MiB managed from ...
+//!    ▂▄█▆▃                                                         the plot, and its time
+//! address        allocated by        kind       size    moved   state
+//! 0x7f3a40000000 solver.cu:118       managed  64 MiB  1.2 GiB  in use
+//! (blank)
+//! the cursor's row in full, or a pane beside the list
+//! ```
+
+use ratatui::layout::Rect;
+
+use super::state::State;
+use super::tab::Tab;
+use super::{allocations, facts, groups, layout, plot};
+use crate::session::view::{AllocationColumn, AllocationRow, AllocationState, GroupColumn, GroupRow, LensStatus};
+use crate::ui::keys::Context;
+use crate::ui::lens;
+use crate::ui::text::format;
+use crate::ui::theme::Role;
+use crate::ui::widgets::paint::Paint;
+use crate::ui::widgets::{fields, split};
+
+/// Draws the screen.
+pub fn draw(state: &State, paint: &mut Paint<'_>, area: Rect, through: Option<&LensStatus>) {
+    let parts = layout::of(area);
+    tabs(state, paint, parts.tabs);
+    plot::told(state, paint, parts.told);
+    plot::draw(state, paint, parts.plot);
+    plot::axis(state, paint, parts.axis);
+    let empty = |paint: &mut Paint<'_>, why: &str| {
+        paint.text(parts.list.x, parts.list.y, parts.list.width, why, Role::Dim);
+    };
+    let why = state.rows.as_ref().and_then(|rows| rows.why_empty.as_deref());
+    match (state.known_total(), why) {
+        (None, _) => empty(paint, "reading"),
+        (Some(_), Some(why)) => empty(paint, why),
+        (Some(0), None) if state.rows.as_ref().is_some_and(|rows| rows.partial) => empty(paint, "looking"),
+        (Some(0), None) if state.in_use && state.tab == Tab::Allocations => {
+            empty(paint, &paint.fill(Context::Memory, "nothing was in use then; {in-use} lists all allocations"));
+        }
+        (Some(0), None) => {
+            let why = through.map(lens::words::empty).unwrap_or_default();
+            empty(paint, &paint.fill(Context::Memory, &why));
+        }
+        (Some(_), None) if state.tab == Tab::Allocations => table(state, paint, &parts),
+        (Some(_), None) => summed(state, paint, &parts),
+    }
+    if let Some(below) = parts.below {
+        about(state, paint, below);
+    }
+    let details = state.details();
+    if let Some(pane) = parts.pane.filter(|_| !details.is_empty()) {
+        let inside = split::pane(paint, pane, &state.heading());
+        fields::draw(paint, inside, &fields::lines(&details, inside.width), 0);
+    }
+}
+
+fn tabs(state: &State, paint: &mut Paint<'_>, line: Rect) {
+    let total = state.total();
+    let row = if total > 0 { state.window().cursor + 1 } else { 0 };
+    let partial = state.rows.as_ref().is_some_and(|rows| rows.partial);
+    let partial = if partial { ", still counting" } else { "" };
+    let place = format!("{} of {}{partial}", format::grouped(row), format::grouped(total));
+    let cells = u16::try_from(place.len()).unwrap_or(0).min(line.width);
+    paint.right(line.x, line.y, line.width, &place, Role::Dim);
+    let end = line.right().saturating_sub(cells + 1);
+    let mut x = line.x;
+    for tab in Tab::ALL {
+        let title = if tab == Tab::Groups { groups::by(state.by) } else { tab.title() };
+        let (text, role) = match tab == state.tab {
+            true => (format!("[{title}]"), Role::Strong),
+            false => (format!(" {title} "), Role::Dim),
+        };
+        x = paint.text(x, line.y, end.saturating_sub(x), &text, role);
+        x = (x + 1).min(end);
+    }
+}
+
+/// A column's title with a sign if rows are sorted by it.
+fn titled<T: PartialEq>(title: &str, column: T, (sort, largest_first): &(T, bool)) -> (String, Role) {
+    match (column == *sort, largest_first) {
+        (false, _) => (title.to_owned(), Role::Dim),
+        (true, true) => (format!("{title} v"), Role::Strong),
+        (true, false) => (format!("{title} ^"), Role::Strong),
+    }
+}
+
+fn table(state: &State, paint: &mut Paint<'_>, parts: &layout::Layout) {
+    let columns = allocations::visible(parts.list.width);
+    let address = allocations::address(parts.list.width);
+    let heading = parts.heading;
+    let mut x = heading.right();
+    for &column in columns.iter().rev() {
+        let cells = allocations::width(column);
+        x = x.saturating_sub(cells);
+        let (title, role) = titled(allocations::title(column), column, &state.sort);
+        if allocations::is_text(column) {
+            paint.text(x + 1, heading.y, cells - 1, &title, role);
+        } else {
+            paint.right(x + 1, heading.y, cells - 1, &title, role);
+        }
+    }
+    let (title, role) = titled(allocations::title(AllocationColumn::Site), AllocationColumn::Site, &state.sort);
+    paint.text(heading.x + address, heading.y, x.saturating_sub(heading.x + address), &title, role);
+    let (title, role) = titled(allocations::title(AllocationColumn::Address), AllocationColumn::Address, &state.sort);
+    paint.text(heading.x, heading.y, address.saturating_sub(1), &title, role);
+    for (y, number) in (parts.list.y..parts.list.bottom()).zip(state.allocations.first..) {
+        let Some(row) = state.allocation_at(number) else { continue };
+        let line = Rect { y, height: 1, ..parts.list };
+        allocation(paint, line, row, &columns);
+        if number == state.allocations.cursor {
+            paint.lay_over(line, Role::Cursor);
+        }
+    }
+}
+
+fn allocation(paint: &mut Paint<'_>, line: Rect, row: &AllocationRow, columns: &[AllocationColumn]) {
+    let mut x = line.right();
+    for &column in columns.iter().rev() {
+        let cells = allocations::width(column);
+        x = x.saturating_sub(cells);
+        let value = allocations::value(column, row);
+        let role = match (column, row.state) {
+            (AllocationColumn::State, AllocationState::Leaked) => Role::Bad,
+            (AllocationColumn::State, AllocationState::Freed | AllocationState::Gone) => Role::Dim,
+            _ if value == "-" => Role::Dim,
+            _ => Role::Plain,
+        };
+        if allocations::is_text(column) {
+            let end = paint.text(x + 1, line.y, cells - 1, &value, role);
+            if column == AllocationColumn::Kind {
+                paint.mark((x + 1, line.y), end, &value);
+            }
+        } else {
+            paint.right(x + 1, line.y, cells - 1, &value, role);
+        }
+    }
+    let address = allocations::address(line.width);
+    let text = allocations::value(AllocationColumn::Address, row);
+    let end = paint.text(line.x, line.y, address.saturating_sub(1), &text, Role::Plain);
+    paint.mark((line.x, line.y), end, &text);
+    let from = line.x + address;
+    let end = paint.name(from, line.y, x.saturating_sub(from), &row.site, Role::Site);
+    paint.mark((from, line.y), end, &row.site);
+}
+
+fn summed(state: &State, paint: &mut Paint<'_>, parts: &layout::Layout) {
+    let columns = groups::visible(parts.list.width);
+    let heading = parts.heading;
+    let mut x = heading.right();
+    for &column in columns.iter().rev() {
+        let cells = groups::width(column);
+        x = x.saturating_sub(cells);
+        let (title, role) = titled(groups::title(column), column, &state.groups_sort);
+        paint.right(x + 1, heading.y, cells - 1, &title, role);
+    }
+    let (title, role) = titled(groups::by(state.by), GroupColumn::Name, &state.groups_sort);
+    paint.text(heading.x, heading.y, x.saturating_sub(heading.x), &title, role);
+    for (y, number) in (parts.list.y..parts.list.bottom()).zip(state.groups.first..) {
+        let Some(row) = state.group_at(number) else { continue };
+        let line = Rect { y, height: 1, ..parts.list };
+        group(paint, line, row, &columns);
+        if number == state.groups.cursor {
+            paint.lay_over(line, Role::Cursor);
+        }
+    }
+}
+
+fn group(paint: &mut Paint<'_>, line: Rect, row: &GroupRow, columns: &[GroupColumn]) {
+    let mut x = line.right();
+    for &column in columns.iter().rev() {
+        let cells = groups::width(column);
+        x = x.saturating_sub(cells);
+        let value = groups::value(column, row);
+        let role = if value == "-" { Role::Dim } else { Role::Plain };
+        paint.right(x + 1, line.y, cells - 1, &value, role);
+    }
+    let end = paint.name(line.x, line.y, x.saturating_sub(line.x), &row.name, Role::Site);
+    paint.mark((line.x, line.y), end, &row.name);
+}
+
+/// Two lines about the cursor's row.
+fn about(state: &State, paint: &mut Paint<'_>, area: Rect) {
+    let lines = match (state.allocation(), state.group()) {
+        (Some(row), _) => facts::lines(row),
+        (None, Some(row)) => {
+            let note = if row.counted { "" } else { "   not counted: it adds nothing to the memory in use" };
+            let value = |column| format!("{} {}", groups::title(column), groups::value(column, row));
+            let values = [GroupColumn::Count, GroupColumn::Bytes, GroupColumn::Peak].map(value).join("   ");
+            [row.name.clone(), format!("{values}{note}")]
+        }
+        (None, None) => return,
+    };
+    paint.name(area.x, area.y, area.width, &lines[0], Role::Strong);
+    paint.text(area.x, area.y + 1, area.width, &lines[1], Role::Dim);
+}

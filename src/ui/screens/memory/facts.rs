@@ -1,0 +1,47 @@
+//! A row in full, as names and values, from what the row itself says.
+
+use super::{allocations, groups};
+use crate::session::view::{AllocationRow, GroupRow};
+
+/// An allocation.
+pub fn of_allocation(row: &AllocationRow) -> Vec<(String, String)> {
+    let fields = allocations::ORDER.map(|column| (column, allocations::value(column, row)));
+    let known = fields.into_iter().filter(|(_, value)| value != "-");
+    let known = known.map(|(column, value)| (allocations::title(column).to_owned(), value));
+    std::iter::once(("from".to_owned(), row.site.clone())).chain(known).collect()
+}
+
+/// What allocations sum up to.
+pub fn of_group(row: &GroupRow) -> Vec<(String, String)> {
+    let counted = if row.counted { None } else { Some("no: it adds nothing to the memory in use".to_owned()) };
+    let fields = groups::ORDER.map(|column| (groups::title(column).to_owned(), groups::value(column, row)));
+    fields.into_iter().chain(counted.map(|text| ("counted".to_owned(), text))).collect()
+}
+
+/// An allocation in two lines.
+pub fn lines(row: &AllocationRow) -> [String; 2] {
+    let moved = match (row.moved, row.faults) {
+        (Some(moved), faults) => {
+            let back = row.moved_back.filter(|&back| back > 0);
+            let back =
+                back.map_or(String::new(), |back| format!(", {} of it back", crate::ui::text::format::bytes(back)));
+            let faults = faults.map_or(String::new(), |faults| format!(", {faults} faults"));
+            format!("   moved {}{back}{faults}", crate::ui::text::format::bytes(moved))
+        }
+        (None, _) => String::new(),
+    };
+    let device = row.device.map_or(String::new(), |device| format!(" on GPU {device}"));
+    let state = match row.until_ns {
+        Some(until) => format!("freed at {} s", crate::ui::text::format::seconds(until, 6)),
+        None => allocations::state(row).to_owned(),
+    };
+    let made = crate::ui::text::format::seconds(row.from_ns, 6);
+    let size = allocations::value(crate::session::view::AllocationColumn::Size, row);
+    [
+        format!("{}  {size} {}{device}, in {}", allocations::place_of(row), row.kind.word(), row.thread),
+        format!(
+            "made at {made} s, {state} after {}{moved}",
+            crate::ui::text::format::duration(allocations::lifetime_ns(row))
+        ),
+    ]
+}

@@ -1,0 +1,110 @@
+//! What the memory screen does with an action.
+
+use ratatui::layout::Size;
+
+use super::state::State;
+use super::tab::Tab;
+use super::{allocations, groups, layout, plot};
+use crate::session::view::{AllocationColumn, GroupColumn};
+use crate::ui::effect::{Effect, Goal, Popup};
+use crate::ui::keys::Action;
+use crate::ui::screens::step_of;
+
+/// Obeys an action.
+pub fn update(state: &mut State, action: Action, body: Size) -> Effect {
+    let height = layout::list_height(body);
+    let cells = layout::of_size(body).list.width;
+    state.opened = false;
+    if let Some(rows) = step_of(action, height) {
+        let row = state.window().cursor.saturating_add_signed(rows);
+        state.go_to_row(row, height);
+        return Effect::None;
+    }
+    match action {
+        Action::Centre => {
+            let total = state.total();
+            state.window_mut().centre(total, height);
+        }
+        Action::NextTab => state.tab = state.tab.step(1),
+        Action::PreviousTab => state.tab = state.tab.step(-1),
+        Action::SortNext => sort_by_neighbour(state, cells, 1),
+        Action::SortPrevious => sort_by_neighbour(state, cells, -1),
+        Action::SortReverse => match state.tab {
+            Tab::Allocations => state.sort.1 = !state.sort.1,
+            Tab::Groups => state.groups_sort.1 = !state.groups_sort.1,
+        },
+        Action::GroupNext => {
+            if state.tab == Tab::Groups {
+                state.by = groups::next(state.by);
+                state.begin_anew();
+            } else {
+                state.tab = Tab::Groups;
+            }
+        }
+        Action::Earlier => shift(state, -1),
+        Action::Later => shift(state, 1),
+        Action::Peak => state.moment = state.plot().map(|plot| plot.peak_ns),
+        Action::InUse => {
+            state.in_use = !state.in_use;
+            state.tab = Tab::Allocations;
+        }
+        Action::Open => return details(state),
+        Action::Launcher => return state.allocation().map(call_of).unwrap_or_default(),
+        _ => {}
+    }
+    Effect::None
+}
+
+fn call_of(row: &crate::session::view::AllocationRow) -> Effect {
+    Effect::Events(Goal::Call(row.id.thread, row.id.row))
+}
+
+fn details(state: &mut State) -> Effect {
+    let (title, fields) = (state.heading(), state.details());
+    if fields.is_empty() {
+        return Effect::None;
+    }
+    // What is not known yet follows.
+    state.opened = state.tab == Tab::Allocations;
+    Effect::Open(Popup::Details { title, fields })
+}
+
+/// Moves the moment by so many cells of the plot. Behind the last one is the newest.
+fn shift(state: &mut State, by: i32) {
+    let Some(shown) = state.plot().filter(|plot| !plot.most.is_empty()) else { return };
+    let cells = shown.most.len();
+    let now = state.moment.and_then(|ns| plot::cell_of(shown, ns)).map_or(cells, usize::from);
+    let next = now.saturating_add_signed(by as isize);
+    let moment = u16::try_from(next).ok().filter(|_| next < cells).map(|cell| plot::begin_of(shown, cell));
+    state.moment = moment;
+}
+
+fn sort_by_neighbour(state: &mut State, cells: u16, step: isize) {
+    match state.tab {
+        Tab::Allocations => {
+            let next = neighbour(&allocations::sortable(cells), state.sort.0, step);
+            // Words and times are looked for from their beginning.
+            let from_small = matches!(
+                next,
+                AllocationColumn::Address
+                    | AllocationColumn::Site
+                    | AllocationColumn::Kind
+                    | AllocationColumn::Thread
+                    | AllocationColumn::Made
+                    | AllocationColumn::Device
+                    | AllocationColumn::State
+            );
+            state.sort = (next, !from_small);
+        }
+        Tab::Groups => {
+            let next = neighbour(&groups::sortable(cells), state.groups_sort.0, step);
+            state.groups_sort = (next, next != GroupColumn::Name);
+        }
+    }
+}
+
+fn neighbour<T: Copy + PartialEq>(columns: &[T], now: T, step: isize) -> T {
+    let at = columns.iter().position(|column| *column == now).unwrap_or(0);
+    let next = (at as isize + step).rem_euclid((columns.len() as isize).max(1));
+    columns.get(next.unsigned_abs()).copied().unwrap_or(now)
+}

@@ -1,0 +1,115 @@
+//! What the made-up session answers to the memory screen.
+
+use umtui::filter::{Condition, Pattern, TextField};
+use umtui::session::view::*;
+
+/// Allocations in the made-up trace.
+const ALLOCATIONS: u64 = 1_204;
+/// Its length, ns.
+const LENGTH_NS: u64 = 102_000_000_000;
+
+fn allocation(number: u64) -> AllocationRow {
+    use AllocationKind::{Device, Managed, Physical, Pinned, Pool};
+    let which = (number % 5) as usize;
+    let kind = [Managed, Device, Pool, Pinned, Physical][which];
+    let state = match number % 7 {
+        0 | 1 => AllocationState::InUse,
+        2 => AllocationState::Leaked,
+        6 => AllocationState::Gone,
+        _ => AllocationState::Freed,
+    };
+    let from_ns = 12_345 + number * 80_000_000;
+    let ended = matches!(state, AllocationState::Freed | AllocationState::Gone);
+    let address = 0x7f3a_4000_0000 + number * 0x0400_0000;
+    let name = format!("{address:#x}");
+    let has_address = kind != Physical;
+    let has_moved = kind == Managed;
+    AllocationRow {
+        id: AllocationId { process: 0, thread: 0, row: number, address, from_ns },
+        address: has_address.then_some(address),
+        generation: number % 2,
+        bytes: (number != 9).then_some((ALLOCATIONS - number) << 20),
+        kind,
+        device: (kind != Pinned).then_some((number % 2) as u8),
+        site: ["solver.cu:88 setup()", "solver.cu:131 step()", "torch::Tensor::empty"][(number % 3) as usize]
+            .to_owned(),
+        thread: ["main", "memory_monitor 4123"][(number % 2) as usize].to_owned(),
+        from_ns,
+        until_ns: ended.then_some(from_ns + 6_100_000),
+        seen_ns: LENGTH_NS,
+        state,
+        moved: has_moved.then_some(number << 21),
+        moved_back: has_moved.then_some(number << 20),
+        faults: has_moved.then_some(number * 512),
+        like: has_address.then_some(Condition::Text(TextField::Allocation, Pattern::Glob(name))),
+    }
+}
+
+fn group(number: usize) -> GroupRow {
+    let names = ["solver.cu:88 setup()", "solver.cu:131 step()", "registered"];
+    let size = 1 << (30 - number);
+    GroupRow {
+        name: names[number].to_owned(),
+        counted: number < 2,
+        count: 400 << number,
+        bytes: Some(size * 3),
+        peak: Some(size),
+        then: (number < 2).then_some(size / 2),
+        live_count: number as u64,
+        live: Some(size / 4),
+        like: Some(Condition::Text(TextField::Site, Pattern::Glob(names[number].to_owned()))),
+    }
+}
+
+fn allocations(request: &AllocationsRequest) -> AllocationsRows {
+    let numbers = 0..if request.in_use { ALLOCATIONS / 3 } else { ALLOCATIONS };
+    let mut all: Vec<AllocationRow> = numbers.map(allocation).collect();
+    let (column, largest_first) = request.sort;
+    if (column == AllocationColumn::Size) != largest_first {
+        all.reverse();
+    }
+    let cursor = request.cursor.and_then(|id| all.iter().position(|row| row.id == id));
+    let total = all.len() as u64;
+    let mut first = (request.first as usize).min(all.len());
+    if let Some(row) = cursor {
+        first = first.min(row).max((row + 1).saturating_sub(request.rows));
+    }
+    let details = request.details.map(|id| {
+        let fields =
+            [("address", "0x7f3a40000000"), ("size", "64 MiB   (67108864 bytes)"), ("by", "cudaMallocManaged in main")];
+        (id, fields.map(|(name, value)| (name.to_owned(), value.to_owned())).to_vec())
+    });
+    let rows = all.into_iter().skip(first).take(request.rows).collect();
+    AllocationsRows { total, first: first as u64, cursor: cursor.map(|row| row as u64), rows, details }
+}
+
+pub fn memory(request: &MemoryRequest) -> MemoryRows {
+    let part = match &request.part {
+        MemoryPart::Allocations(request) => MemoryPartRows::Allocations(allocations(request)),
+        MemoryPart::Groups(request) => {
+            let mut rows: Vec<GroupRow> = (0..3).map(group).collect();
+            if (request.sort.0 == GroupColumn::Peak) != request.sort.1 {
+                rows.reverse();
+            }
+            if request.by != MemoryGrouping::Site {
+                rows.truncate(2);
+            }
+            MemoryPartRows::Groups(GroupRows { total: rows.len() as u64, first: 0, rows })
+        }
+    };
+    let height = |cell: u64| if cell % 20 < 10 { cell << 26 } else { (cell << 26) + (1 << 30) };
+    let most: Vec<u64> = (0..u64::from(request.plot)).map(height).collect();
+    let peak = most.iter().copied().max().unwrap_or(0);
+    let at = most.iter().position(|&bytes| bytes == peak).unwrap_or(0) as u64;
+    let moment_ns = request.moment.unwrap_or(LENGTH_NS);
+    let plot = LivePlot {
+        length_ns: LENGTH_NS,
+        peak_bytes: peak,
+        peak_ns: (LENGTH_NS * at).div_ceil(most.len().max(1) as u64),
+        peak_held: "4.5 GiB managed from solver.cu:88 setup(), 1 GiB pool from solver.cu:131 step(), 3 more".to_owned(),
+        moment_ns,
+        moment_bytes: peak / LENGTH_NS.max(1) * moment_ns + 12_345,
+        most,
+    };
+    MemoryRows { plot, part, partial: false, why_empty: None }
+}
