@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
 use super::filter::Recorded;
+use super::links::Links;
 use crate::launch::{Capture, Gpu, RunOptions};
 
 /// Explore what CUDA programs do with unified memory, in the terminal, live or afterwards.
@@ -291,6 +292,9 @@ pub struct Report {
     #[command(flatten)]
     #[allow(missing_docs)]
     pub seen: Seen,
+    #[command(flatten)]
+    #[allow(missing_docs)]
+    pub links: Links,
 }
 
 /// Other forms.

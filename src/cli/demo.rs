@@ -22,7 +22,7 @@ struct Scenario {
     to_watch: &'static [&'static str],
 }
 
-const SCENARIOS: [Scenario; 4] = [
+const SCENARIOS: [Scenario; 7] = [
     Scenario {
         name: "pingpong",
         what: "64 MiB managed, written by kernels and read by the CPU in turn: pages bounce",
@@ -39,6 +39,21 @@ const SCENARIOS: [Scenario; 4] = [
         to_watch: &["--rounds", "6000"],
     },
     Scenario {
+        name: "leak",
+        what: "a training loop that keeps 200,000 bytes of each step, from one call site",
+        to_watch: &["--rounds", "6000"],
+    },
+    Scenario {
+        name: "use-after-free",
+        what: "memory freed on one stream while a kernel on another reads it, and handed out again",
+        to_watch: &["--rounds", "10000"],
+    },
+    Scenario {
+        name: "multi-gpu",
+        what: "two devices: copies with and without peer access and through the host, shared managed memory",
+        to_watch: &["--rounds", "1500"],
+    },
+    Scenario {
         name: "stress",
         what: "as many cheap calls as asked for: -- --calls N --threads N --rate N --seconds N",
         to_watch: &["--threads", "4", "--rate", "100000", "--seconds", "60"],
@@ -52,7 +67,7 @@ const SCENARIOS: [Scenario; 4] = [
 pub fn run(arguments: &Demo) -> anyhow::Result<u8> {
     if arguments.list {
         for Scenario { name, what, .. } in SCENARIOS {
-            println!("{name:<10} {what}");
+            println!("{name:<15} {what}");
         }
         return Ok(0);
     }
@@ -82,6 +97,7 @@ pub fn run(arguments: &Demo) -> anyhow::Result<u8> {
             paths: vec![folder.path().to_owned()],
             format: arguments.format,
             seen: Seen::default(),
+            links: super::links::Links::default(),
         })?;
     }
     Ok(status)

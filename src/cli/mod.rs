@@ -11,6 +11,7 @@ mod env;
 mod export;
 mod filter;
 mod lens;
+mod links;
 mod man;
 mod open;
 mod probe;

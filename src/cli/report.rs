@@ -17,7 +17,7 @@ pub fn run(arguments: &Report) -> anyhow::Result<u8> {
     let mut loaded = Loaded::load_telling(&arguments.paths, &mut |headway| progress.tell(headway))?;
     super::lens::look_through(&mut loaded, &lens, &progress)?;
     progress.tell(Headway { stage: Stage::Summing, share: None, events: 0 });
-    let report = report::Report::of(&mut loaded);
+    let report = report::Report::with(&mut loaded, &arguments.links.options());
     let text = match arguments.format {
         ReportFormat::Text => report::text(&report),
         ReportFormat::Json => report::json(&report),

@@ -12,6 +12,7 @@ mod movement;
 pub mod residency;
 mod runs;
 mod snapshot;
+pub mod transfers;
 
 pub use account::{Account, Block, Group, Holder, Totals};
 pub use difference::{Delta, Extent, Turnover, Verdict, difference, extents, growth};

@@ -10,8 +10,10 @@ use super::gpu::{GpuBlock, Work, work};
 use super::graphs::{self, Graph};
 use super::migrated::{self, Migrated};
 use super::ranges::{self, RangeRow};
+use super::transfers::{self, Transfers};
 use crate::graph::{Cells, Gpu, QUANTILE_ERROR_PCT, Stats};
 use crate::lens::{Selected, TimeRange};
+use crate::memory::transfers::LinkOptions;
 use crate::session::left_out::{LeftOut, left_out};
 use crate::session::{Loaded, Member, cost};
 use crate::trace::{Layer, NO_DEVICE, State, StreamId, StreamKind, Trace, TrackId};
@@ -41,6 +43,8 @@ pub struct Report {
     pub allocations: Option<Allocations>,
     /// Allocations whose pages moved; `None`: not recorded.
     pub migrated: Option<Vec<Migrated>>,
+    /// What moved between the host and devices; `None`: not recorded.
+    pub transfers: Option<Transfers>,
     /// Functions of which calls failed, the most failures first.
     pub failures: Vec<Failure>,
     /// The first of each process, and the first error that stays of each device.
@@ -224,6 +228,12 @@ impl Report {
     /// Collects the numbers.
     #[must_use]
     pub fn of(loaded: &mut Loaded) -> Self {
+        Self::with(loaded, &LinkOptions::default())
+    }
+
+    /// Likewise, with what is asked of devices and links.
+    #[must_use]
+    pub fn with(loaded: &mut Loaded, links: &LinkOptions) -> Self {
         let apis: Vec<Api> = loaded
             .functions()
             .into_iter()
@@ -237,6 +247,7 @@ impl Report {
         let found = loaded.allocations();
         let allocations = allocations::of(loaded, &found);
         let migrated = migrated::of(loaded, &found);
+        let transfers = transfers::of(loaded, &found, links);
         let unfinished = loaded.unfinished();
         let unreadable = loaded.unreadable();
         let trace = loaded.trace();
@@ -268,6 +279,7 @@ impl Report {
             graphs: graphs::of(loaded),
             allocations,
             migrated,
+            transfers,
             apis,
             failures,
             first_failures,

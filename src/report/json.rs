@@ -10,6 +10,7 @@ use super::gpu_json::{self, GpuKeys};
 use super::graphs::Graph;
 use super::migrated::Migrated;
 use super::ranges::RangeRow;
+use super::transfers::Transfers;
 use crate::session::left_out::LeftOut;
 use crate::session::safe::prints;
 use crate::trace::Layer;
@@ -34,6 +35,7 @@ struct Root<'a> {
     ranges: Option<&'a [RangeRow]>,
     graphs: &'a [Graph],
     migrated: Option<&'a [Migrated]>,
+    transfers: Option<&'a Transfers>,
     first_failures: &'a [FirstFailure],
     allocations: Option<&'a Allocations>,
     findings: [(); 0],
@@ -163,6 +165,7 @@ pub fn json(report: &Report) -> String {
         ranges: report.ranges.as_deref(),
         graphs: &report.graphs,
         migrated: report.migrated.as_deref(),
+        transfers: report.transfers.as_ref(),
         first_failures: &report.first_failures,
         allocations: report.allocations.as_ref(),
         findings: [],

@@ -14,10 +14,12 @@ mod migrated;
 mod ranges;
 mod table;
 mod text;
+mod transfers;
 
 #[cfg(test)]
 mod tests;
 
+pub use crate::memory::transfers::LinkOptions;
 pub use allocations::{Allocations, AtPeak, ByDevice, ByKind, BySite, Live, Refused, Sums};
 pub use collect::{Api, Failure, LensBlock, Process, Report, Stream, Thread, TraceBlock};
 pub use first_failures::{FirstFailure, Suspect};
@@ -27,3 +29,4 @@ pub use json::{json, printable};
 pub use migrated::Migrated;
 pub use ranges::RangeRow;
 pub use text::text;
+pub use transfers::Transfers;

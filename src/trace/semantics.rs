@@ -155,7 +155,9 @@ fn is_captured(base: &str) -> bool {
 }
 
 fn device(arguments: &[Argument]) -> Option<DeviceAt> {
-    arguments.iter().filter(|argument| !argument.on_success).find_map(|argument| match argument.kind {
+    // Whom a device is to access is not where that is called for.
+    let wanted = |argument: &&Argument| !argument.on_success && argument.role != "peer";
+    arguments.iter().filter(wanted).find_map(|argument| match argument.kind {
         ArgKind::Device => Some(DeviceAt::Ordinal(argument.at)),
         ArgKind::Location => Some(DeviceAt::Location(argument.at)),
         _ => None,
@@ -211,6 +213,8 @@ mod tests {
         assert!(semantics.per_thread_stream && !semantics.concerns_others());
         let set = Signature { arguments: vec![argument("device", ArgKind::Device, false, 28)] };
         assert_eq!(Semantics::of("cudaSetDevice", &set).sets_device, Some(28));
+        let enable = Signature { arguments: vec![argument("peer", ArgKind::Device, false, 28)] };
+        assert_eq!(Semantics::of("cudaDeviceEnablePeerAccess", &enable).device_at, None);
         let retain = Signature {
             arguments: vec![
                 argument("context", ArgKind::Handle, true, 32),

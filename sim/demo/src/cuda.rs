@@ -28,6 +28,8 @@ pub struct Location {
 pub const HOST_TO_DEVICE: c_int = 1;
 /// `cudaMemcpyDeviceToHost`.
 pub const DEVICE_TO_HOST: c_int = 2;
+/// `cudaMemcpyDeviceToDevice`.
+pub const DEVICE_TO_DEVICE: c_int = 3;
 
 macro_rules! functions {
     ($($count:ident $safe:ident = $name:ident($($arg:ident: $kind:ty),*);)*) => {
@@ -54,6 +56,10 @@ macro_rules! functions {
 functions! {
     SET_DEVICE set_device = cudaSetDevice(device: c_int);
     GET_DEVICE get_device = cudaGetDevice(out: *mut c_int);
+    DEVICE_COUNT device_count = cudaGetDeviceCount(out: *mut c_int);
+    CAN_ACCESS_PEER can_access_peer = cudaDeviceCanAccessPeer(out: *mut c_int, device: c_int, peer: c_int);
+    ENABLE_PEER enable_peer = cudaDeviceEnablePeerAccess(peer: c_int, flags: c_uint);
+    DISABLE_PEER disable_peer = cudaDeviceDisablePeerAccess(peer: c_int);
     SYNCHRONIZE synchronize = cudaDeviceSynchronize();
     MEM_INFO mem_info = cudaMemGetInfo(free: *mut usize, total: *mut usize);
     MALLOC malloc = cudaMalloc(out: *mut *mut c_void, bytes: usize);
@@ -63,6 +69,9 @@ functions! {
     FREE free = cudaFree(pointer: *mut c_void);
     FREE_HOST free_host = cudaFreeHost(pointer: *mut c_void);
     FREE_ASYNC free_async = cudaFreeAsync(pointer: *mut c_void, stream: Handle);
+    MEMCPY memcpy = cudaMemcpy(dst: *mut c_void, src: *const c_void, bytes: usize, kind: c_int);
+    MEMCPY_PEER memcpy_peer_async = cudaMemcpyPeerAsync(dst: *mut c_void, to: c_int, src: *const c_void, from: c_int,
+        bytes: usize, stream: Handle);
     MEMCPY_ASYNC memcpy_async = cudaMemcpyAsync(dst: *mut c_void, src: *const c_void, bytes: usize, kind: c_int,
         stream: Handle);
     MEMSET_ASYNC memset_async = cudaMemsetAsync(dst: *mut c_void, value: c_int, bytes: usize, stream: Handle);
@@ -167,6 +176,8 @@ pub static BACKWARD: Kernel = Kernel { name: c"_Z8backwardPKfPfm", stub: 3 };
 pub static OPTIMIZER: Kernel = Kernel { name: c"_Z9optimizerPKfPfm", stub: 4 };
 /// Makes one number of the weights.
 pub static LOSS: Kernel = Kernel { name: c"_Z12average_lossPKfPfi", stub: 5 };
+/// Reads an array for as many nanoseconds as it is told.
+pub static BUSY: Kernel = Kernel { name: c"_Z9busy_readPKfPfm", stub: 6 };
 
 static IMAGE: &CStr = c"umsim-image
 kernel _Z5scalePfm
@@ -174,6 +185,7 @@ kernel _Z7forwardPKfPfm
 kernel _Z8backwardPKfPfm
 kernel _Z9optimizerPKfPfm
 kernel _Z12average_lossPKfPfi
+kernel _Z9busy_readPKfPfm
 ";
 
 #[repr(C)]
@@ -199,7 +211,7 @@ pub fn register() {
         REGISTER.add(1);
         // SAFETY: the wrapper and the image live as long as the program.
         let handle = unsafe { __cudaRegisterFatBinary(std::ptr::from_ref(wrapper).cast()) };
-        for kernel in [&SCALE, &FORWARD, &BACKWARD, &OPTIMIZER, &LOSS] {
+        for kernel in [&SCALE, &FORWARD, &BACKWARD, &OPTIMIZER, &LOSS, &BUSY] {
             FUNCTION.add(1);
             let (name, none) = (kernel.name.as_ptr(), std::ptr::null_mut());
             let host = (&raw const kernel.stub).cast();

@@ -2,15 +2,19 @@
 
 mod calls;
 mod cuda;
+mod cuda_api;
+mod leak;
+mod multi_gpu;
 mod nvtx;
 mod pingpong;
 mod stress;
 mod training;
+mod use_after_free;
 
 use std::process::ExitCode;
 
-const USAGE: &str = "usage: umtui-demo pingpong|prefetch|training|stress [--rounds N] [--calls N] [--threads N] \
-                     [--rate N] [--seconds N] [--seed N] [--counts]";
+const USAGE: &str = "usage: umtui-demo pingpong|prefetch|training|leak|use-after-free|multi-gpu|stress [--rounds N] \
+                     [--calls N] [--threads N] [--rate N] [--seconds N] [--seed N] [--counts]";
 
 /// What the command line asks for.
 #[derive(Clone, Debug)]
@@ -69,6 +73,9 @@ fn main() -> ExitCode {
         "pingpong" => pingpong::run(&options, false),
         "prefetch" => pingpong::run(&options, true),
         "training" => training::run(&options),
+        "leak" => leak::run(&options),
+        "use-after-free" => use_after_free::run(&options),
+        "multi-gpu" => multi_gpu::run(&options),
         "stress" => stress::run(&options),
         _ => {
             eprintln!("{USAGE}");

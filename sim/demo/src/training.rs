@@ -4,6 +4,7 @@
 
 use crate::Options;
 use crate::cuda::{self, DEVICE_TO_HOST, HOST_TO_DEVICE, Handle, Kernel};
+use crate::cuda_api;
 use crate::nvtx::Range;
 use std::ffi::c_void;
 use std::ptr::null_mut;
@@ -16,22 +17,6 @@ const BYTES: usize = FLOATS * 4;
 const BUFFERS: usize = 2;
 const LOSS_EVERY: u64 = 5;
 const STEP_COLOR: u32 = 0xff76_b900;
-const NON_BLOCKING: u32 = 1;
-const NO_TIMING: u32 = 2;
-
-fn event() -> Result<Handle, String> {
-    let mut event = null_mut();
-    // SAFETY: a valid out-pointer.
-    unsafe { cuda::event_create(&raw mut event, NO_TIMING) }?;
-    Ok(event)
-}
-
-fn stream() -> Result<Handle, String> {
-    let mut stream = null_mut();
-    // SAFETY: a valid out-pointer.
-    unsafe { cuda::stream_create(&raw mut stream, NON_BLOCKING) }?;
-    Ok(stream)
-}
 
 /// Device memory and the pinned memory that feeds it, with the events that say when it is full and when it is read.
 struct Batch {
@@ -53,27 +38,6 @@ struct Model {
     gradients: Handle,
 }
 
-fn device_memory(bytes: usize) -> Result<*mut c_void, String> {
-    let mut memory = null_mut();
-    // SAFETY: a valid out-pointer.
-    unsafe { cuda::malloc(&raw mut memory, bytes) }?;
-    Ok(memory)
-}
-
-fn pinned_memory(bytes: usize) -> Result<*mut c_void, String> {
-    let mut memory = null_mut();
-    // SAFETY: a valid out-pointer.
-    unsafe { cuda::malloc_host(&raw mut memory, bytes) }?;
-    Ok(memory)
-}
-
-fn pool_memory(bytes: usize, stream: Handle) -> Result<*mut c_void, String> {
-    let mut memory = null_mut();
-    // SAFETY: a valid out-pointer, a stream of ours.
-    unsafe { cuda::malloc_async(&raw mut memory, bytes, stream) }?;
-    Ok(memory)
-}
-
 fn launch(kernel: &'static Kernel, mut input: *mut c_void, mut output: *mut c_void, on: Handle) -> Result<(), String> {
     let mut count = FLOATS as u64;
     let mut params: [*mut c_void; 3] = [(&raw mut input).cast(), (&raw mut output).cast(), (&raw mut count).cast()];
@@ -83,20 +47,20 @@ fn launch(kernel: &'static Kernel, mut input: *mut c_void, mut output: *mut c_vo
 
 #[inline(never)]
 fn build(seed: u64) -> Result<Model, String> {
-    let (compute, copies, updates) = (stream()?, stream()?, stream()?);
+    let (compute, copies, updates) = (cuda_api::stream()?, cuda_api::stream()?, cuda_api::stream()?);
     let mut weights = [null_mut(); LAYERS];
     for weight in &mut weights {
-        *weight = device_memory(BYTES)?;
+        *weight = cuda_api::device(BYTES)?;
         // SAFETY: BYTES bytes of device memory, a stream of ours.
         unsafe { cuda::memset_async(*weight, 0, BYTES, compute) }?;
     }
     let batch = || -> Result<Batch, String> {
-        let pinned = pinned_memory(BYTES)?;
+        let pinned = cuda_api::pinned(BYTES)?;
         for index in 0..FLOATS {
             // SAFETY: inside the pinned allocation.
             unsafe { pinned.cast::<f32>().add(index).write(((index as u64 ^ seed) & 255) as f32) };
         }
-        Ok(Batch { pinned, device: device_memory(BYTES)?, full: event()?, read: event()? })
+        Ok(Batch { pinned, device: cuda_api::device(BYTES)?, full: cuda_api::event()?, read: cuda_api::event()? })
     };
     Ok(Model {
         compute,
@@ -104,10 +68,10 @@ fn build(seed: u64) -> Result<Model, String> {
         updates,
         weights,
         batches: [batch()?, batch()?],
-        loss: device_memory(4)?,
-        loss_pinned: pinned_memory(4)?,
-        updated: event()?,
-        gradients: event()?,
+        loss: cuda_api::device(4)?,
+        loss_pinned: cuda_api::pinned(4)?,
+        updated: cuda_api::event()?,
+        gradients: cuda_api::event()?,
     })
 }
 
@@ -131,7 +95,7 @@ fn forward(model: &Model, batch: &Batch) -> Result<Vec<*mut c_void>, String> {
     let mut activations = Vec::with_capacity(LAYERS);
     let mut input = batch.device;
     for _ in &model.weights {
-        let output = pool_memory(BYTES, model.compute)?;
+        let output = cuda_api::pool(BYTES, model.compute)?;
         launch(&cuda::FORWARD, input, output, model.compute)?;
         activations.push(output);
         input = output;
@@ -145,7 +109,7 @@ fn forward(model: &Model, batch: &Batch) -> Result<Vec<*mut c_void>, String> {
 fn backward(model: &Model, activations: &[*mut c_void]) -> Result<Vec<*mut c_void>, String> {
     let mut gradients = Vec::with_capacity(LAYERS);
     for activation in activations.iter().rev() {
-        let gradient = pool_memory(BYTES, model.compute)?;
+        let gradient = cuda_api::pool(BYTES, model.compute)?;
         launch(&cuda::BACKWARD, *activation, gradient, model.compute)?;
         gradients.push(gradient);
         // SAFETY: pool memory of this step, its last use is queued.

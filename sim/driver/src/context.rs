@@ -3,6 +3,7 @@
 use crate::abi::{Handle, Result32, code, put};
 use crate::activity;
 use crate::config::{self, MAX_DEVICES};
+use crate::residency::Place;
 use crate::slots::Slots;
 use crate::stream;
 use crate::sync::Lock;
@@ -454,6 +455,17 @@ pub unsafe fn disable_peer(peer: Handle) -> Result<(), Result32> {
         0 => Err(code::PEER_ACCESS_NOT_ENABLED),
         _ => Ok(()),
     }
+}
+
+/// Whether one of two devices' primary contexts may access the other's memory.
+pub fn peers(one: Place, other: Place) -> bool {
+    let may = |from: Place, to: Place| {
+        let (from, to) = (usize::from(from).checked_sub(1), usize::from(to).checked_sub(1));
+        let (Some(from), Some(to)) = (from, to) else { return false };
+        let handle = PRIMARIES.lock().get(from).map_or(0, |primary| primary.handle);
+        lookup(handle).is_some_and(|context| context.peers.load(Ordering::Relaxed) & (1 << to) != 0)
+    };
+    may(one, other) || may(other, one)
 }
 
 /// The bare locks, for the fork handlers.

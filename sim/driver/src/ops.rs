@@ -249,11 +249,14 @@ fn run_copy(copy: &Copy, env: &Env, start: u64) {
         }
     }
     let bytes = copy.bytes() as u64;
-    // Bytes a nanosecond: the link with pinned memory, half of it with pageable, or the device's own memory.
+    // Bytes a nanosecond: the link with pinned memory, half of it with pageable, the link between devices or half of the host's
+    // where neither may access the other, or the device's own memory.
     let rate = match (copy.from, copy.to) {
         (HOST, HOST) => 20,
         (HOST, _) | (_, HOST) if copy.pageable() => 12,
         (HOST, _) | (_, HOST) => 25,
+        (from, to) if from != to && context::peers(from, to) => 200,
+        (from, to) if from != to => 12,
         _ => 1_500,
     };
     let end = config::pass(start, 1_500 + bytes / rate);

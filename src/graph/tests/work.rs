@@ -47,7 +47,8 @@ fn activity(read: Read, trace: &mut Trace) -> Option<(LaneOf, Activity)> {
     let device = if kind == ActivityKind::Unified && name == 0 { NO_DEVICE } else { device };
     let detail = 1 + (length % 8) as u8;
     let (start_ns, duration_ns) = (length, length);
-    Some((of, Activity { kind, start_ns, duration_ns, timed, detail, device, value, correlation, address: 0 }))
+    let rest = Activity::default();
+    Some((of, Activity { kind, start_ns, duration_ns, timed, detail, device, value, correlation, ..rest }))
 }
 
 struct Made {

@@ -289,8 +289,13 @@ impl File {
             ActivityKind::Copy => {
                 let copy = record_of::<wire::Copied>(record)?;
                 let pageable = copy.from == MEMORY_PAGEABLE || copy.to == MEMORY_PAGEABLE;
-                activity.detail = copy.kind.min(Activity::PAGEABLE - 1) | if pageable { Activity::PAGEABLE } else { 0 };
+                let managed = MEMORY_MANAGED.contains(&copy.from) || MEMORY_MANAGED.contains(&copy.to);
+                activity.detail = Activity::copy_detail(copy.kind, pageable, managed);
                 activity.value = copy.bytes;
+                if copy.kind == COPY_BETWEEN_DEVICES {
+                    activity.ends = [copy.from_device, copy.to_device]
+                        .map(|device| ordinal(u32::from(device)).unwrap_or(NO_DEVICE));
+                }
                 (stream(copy.context, copy.stream), (copy.start, copy.end))
             }
             ActivityKind::Set => {
@@ -351,6 +356,10 @@ impl File {
 
 /// `CUpti_ActivityMemoryKind`: memory that the operating system may move.
 const MEMORY_PAGEABLE: u8 = 1;
+/// Likewise: managed memory, and variables in it.
+const MEMORY_MANAGED: [u8; 2] = [5, 7];
+/// `CUpti_ActivityMemcpyKind`: from one device to another.
+const COPY_BETWEEN_DEVICES: u8 = 10;
 
 /// The fields of a record of unified memory.
 fn unified(record: &[Slot], activity: &mut Activity) -> Option<(LaneOf, (u64, u64))> {
@@ -367,6 +376,9 @@ fn unified(record: &[Slot], activity: &mut Activity) -> Option<(LaneOf, (u64, u6
         _ => ordinal(unified.from),
     };
     activity.device = device.unwrap_or(NO_DEVICE);
+    if matches!(head.a, wire::UNIFIED_BETWEEN_DEVICES | wire::UNIFIED_REMOTE_MAP) {
+        activity.ends = [unified.from, unified.to].map(|device| ordinal(device).unwrap_or(NO_DEVICE));
+    }
     // Of these CUPTI leaves the end undefined.
     let moment = matches!(head.a, wire::UNIFIED_CPU_FAULT | wire::UNIFIED_THRASHING | wire::UNIFIED_REMOTE_MAP);
     let end = if moment || unified.end == 0 { unified.start } else { unified.end };

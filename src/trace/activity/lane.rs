@@ -1,4 +1,5 @@
-//! Records of one kind of place, in columns: 25 bytes each, and 8 more for the address where a lane has any.
+//! Records of one kind of place, in columns: 25 bytes each, 8 more for the address where a lane has any, and 2 for the devices
+//! between which something went.
 
 use super::texts::TextId;
 use crate::trace::call::NO_DEVICE;
@@ -109,7 +110,7 @@ pub struct Activity {
     /// Whether the driver knew when; if not, `start_ns` is when it was written down, about.
     pub timed: bool,
     /// By kind. Kernel: how it was launched (0 to 3). Copy: its kind, 1 to the device, 2 to the host and so on, with
-    /// [`Activity::PAGEABLE`] if either side is pageable. Set: kind of memory. Wait: what for, 1 to 4. Unified memory:
+    /// [`Activity::PAGEABLE`] if either side is pageable and [`Activity::MANAGED`] if either is managed. Set: kind of memory. Wait: what for, 1 to 4. Unified memory:
     /// `UNIFIED_*`, and its flags (cause or access) in the upper four bits. Memory: 1 allocated, 2 released.
     pub detail: u8,
     /// Device, or [`NO_DEVICE`]. Of a migration the device that is not the host, of one between devices that which it
@@ -123,6 +124,8 @@ pub struct Activity {
     pub correlation: u32,
     /// Address, zero if there is none.
     pub address: u64,
+    /// Of copies, migrations and mappings between devices: from which one to which one. [`NO_DEVICE`]: none, or not known.
+    pub ends: [u8; 2],
 }
 
 impl Default for Activity {
@@ -137,13 +140,20 @@ impl Default for Activity {
             value: 0,
             correlation: 0,
             address: 0,
+            ends: NO_ENDS,
         }
     }
 }
 
+/// Of a row that went between no devices.
+const NO_ENDS: [u8; 2] = [NO_DEVICE; 2];
+
 impl Activity {
     /// Bit of a copy's detail: one side of it is pageable memory.
     pub const PAGEABLE: u8 = 1 << 7;
+    /// Bit of a copy's detail: one side of it is managed memory.
+    pub const MANAGED: u8 = 1 << 6;
+    const COPY_KIND: u8 = !(Self::PAGEABLE | Self::MANAGED);
 
     /// End, ns on the trace's axis; saturates.
     #[must_use]
@@ -166,7 +176,14 @@ impl Activity {
     /// Of a copy: its kind, and whether one side is pageable.
     #[must_use]
     pub const fn copy(&self) -> (u8, bool) {
-        (self.detail & !Self::PAGEABLE, self.detail & Self::PAGEABLE != 0)
+        (self.detail & Self::COPY_KIND, self.detail & Self::PAGEABLE != 0)
+    }
+
+    /// A copy's detail: its kind, and whether a side is pageable, and managed.
+    #[must_use]
+    pub const fn copy_detail(kind: u8, pageable: bool, managed: bool) -> u8 {
+        let kind = if kind < Self::COPY_KIND { kind } else { Self::COPY_KIND };
+        kind | if pageable { Self::PAGEABLE } else { 0 } | if managed { Self::MANAGED } else { 0 }
     }
 }
 
@@ -185,6 +202,8 @@ struct Piece {
     place: Vec<u32>,
     /// Empty as long as no row has one.
     address: Vec<u64>,
+    /// Likewise.
+    ends: Vec<[u8; 2]>,
     long: Vec<(u32, u64)>,
     large: Vec<(u32, u64)>,
     /// First start and last end of its rows, ns.
@@ -424,6 +443,12 @@ impl Piece {
         if activity.address != 0 || !self.address.is_empty() {
             self.address.push(activity.address);
         }
+        if activity.ends != NO_ENDS && self.ends.is_empty() {
+            self.ends.resize(row as usize, NO_ENDS);
+        }
+        if activity.ends != NO_ENDS || !self.ends.is_empty() {
+            self.ends.push(activity.ends);
+        }
         self.span = (self.span.0.min(activity.start_ns), self.span.1.max(activity.end_ns()));
     }
 
@@ -440,6 +465,7 @@ impl Piece {
             value: unpack(*self.value.get(row)?, row, &self.large),
             correlation: *self.correlation.get(row)?,
             address: self.address.get(row).copied().unwrap_or(0),
+            ends: self.ends.get(row).copied().unwrap_or(NO_ENDS),
         })
     }
 
@@ -454,6 +480,7 @@ impl Piece {
         self.correlation.shrink_to_fit();
         self.place.shrink_to_fit();
         self.address.shrink_to_fit();
+        self.ends.shrink_to_fit();
         self.long.shrink_to_fit();
         self.large.shrink_to_fit();
     }
@@ -470,6 +497,7 @@ impl Piece {
             + self.detail.capacity()
             + self.device.capacity()
             + self.address.capacity() * 8
+            + self.ends.capacity() * 2
             + (self.long.capacity() + self.large.capacity()) * size_of::<(u32, u64)>()
     }
 }
@@ -502,8 +530,9 @@ mod tests {
         let number =
             prop_oneof![4 => 0u64..1_000_000, 1 => any::<u64>(), 1 => u64::from(LONG) - 1..u64::from(LONG) + 2];
         let address = prop_oneof![3 => Just(0u64), 1 => any::<u64>()];
-        (0usize..9, time, number.clone(), number, any::<(bool, u8, u8, u32)>(), address).prop_map(
-            |(kind, start_ns, duration_ns, value, (timed, detail, device, correlation), address)| Activity {
+        let ends = prop_oneof![3 => Just(NO_ENDS), 1 => any::<[u8; 2]>()];
+        (0usize..9, time, number.clone(), number, any::<(bool, u8, u8, u32)>(), address, ends).prop_map(
+            |(kind, start_ns, duration_ns, value, (timed, detail, device, correlation), address, ends)| Activity {
                 kind: ActivityKind::ALL[kind],
                 start_ns,
                 duration_ns,
@@ -513,6 +542,7 @@ mod tests {
                 value,
                 correlation,
                 address,
+                ends,
             },
         )
     }

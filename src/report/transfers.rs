@@ -1,0 +1,559 @@
+//! What moved between the host and devices, in the report: the matrix, links, devices and how they are connected.
+
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+use std::sync::Arc;
+
+use serde::Serialize;
+
+use super::table::Table;
+use super::text::{duration, grouped};
+use crate::correlate::Allocations;
+use crate::memory::transfers::{self, Flow, LinkEnd, LinkOptions, May, Moved, Side, Way};
+use crate::session::Loaded;
+use crate::session::safe::safe;
+use crate::trace::activity::{LaneId, What};
+use crate::trace::value::size;
+use crate::trace::{ActivityKind, LaneOf, ProcessId};
+
+/// Copies and mappings between devices that are listed one by one.
+const MARKED: usize = 100;
+
+/// All of it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Transfers {
+    /// The devices, in the order asked for.
+    pub devices: Vec<Device>,
+    /// What moved from where to where. Within the host and within a device, too.
+    pub flows: Vec<Row>,
+    /// Of copies through the host, as the program made them: the pairs.
+    pub staged: Option<Vec<Staged>>,
+    /// How much each link carried.
+    pub links: Vec<Link>,
+    /// Limit of a link between the host and a device that was told, bytes a second.
+    pub limit_bytes_per_second: Option<u64>,
+    /// Ways between devices.
+    pub topology: Vec<Pair>,
+    /// Copies and mappings between devices one by one, the first of them; `None`: not asked for.
+    pub peer_events: Option<Vec<PeerEvent>>,
+    /// How many there were.
+    pub peer_event_count: Option<u64>,
+    /// Bytes that moved to or from devices that were not chosen.
+    pub not_shown_bytes: u64,
+    /// Chosen numbers that are no device's.
+    pub unknown_devices: Vec<u16>,
+}
+
+/// A device.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Device {
+    /// Its number in this report.
+    pub device: u16,
+    /// Its machine.
+    pub host: String,
+    /// Its number in the first process that used it.
+    pub number: u16,
+    /// Its name; `None`: not recorded.
+    pub name: Option<String>,
+    /// `0000:07:00`, domain, bus and device; `None`: not recorded.
+    pub pci: Option<String>,
+}
+
+/// Transfers of one kind.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub struct Sums {
+    /// How many.
+    pub count: u64,
+    /// Bytes.
+    pub bytes: u64,
+    /// How long they took, each for itself, ns; `None`: not known.
+    pub time_ns: Option<u64>,
+    /// Bytes a second while they were under way; `None`: not known.
+    pub bytes_per_second: Option<u64>,
+}
+
+impl Sums {
+    fn of(moved: &Moved) -> Self {
+        let known = moved.count == 0 || moved.time_ns > 0;
+        Self {
+            count: moved.count,
+            bytes: moved.bytes,
+            time_ns: known.then_some(moved.time_ns),
+            bytes_per_second: moved.bandwidth(),
+        }
+    }
+}
+
+/// What moved from one end to another.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Row {
+    /// `pageable`, `pinned`, `managed` (of the host), `device` or `unknown` (a device).
+    pub from: &'static str,
+    /// The device, if it is one.
+    pub from_device: Option<u16>,
+    /// As `from`.
+    pub to: &'static str,
+    /// As `from_device`.
+    pub to_device: Option<u16>,
+    /// Copies; `None`: not recorded.
+    pub copies: Option<Sums>,
+    /// Migrations; `None`: not recorded.
+    pub migrations: Option<Sums>,
+    /// Pages at `from` that were mapped for `to`; `None`: not recorded.
+    pub mapped: Option<Sums>,
+    /// Between devices: copies while peer access was allowed one way or the other.
+    pub with_peer_access: Option<Sums>,
+    /// Likewise: while it was not.
+    pub without_peer_access: Option<Sums>,
+}
+
+/// Pairs of copies through the host.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[allow(missing_docs, reason = "the names say it")]
+pub struct Staged {
+    pub from_device: u16,
+    pub to_device: u16,
+    pub count: u64,
+    /// Bytes of the second copies.
+    pub bytes: u64,
+}
+
+/// A link in one direction.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Link {
+    /// Device from; `None`: the host.
+    pub from_device: Option<u16>,
+    /// Device to; `None`: the host.
+    pub to_device: Option<u16>,
+    /// Bytes that it carried, of transfers of which the times are known.
+    pub bytes: u64,
+    /// When it carried most, since the trace's first event, ns.
+    pub busiest_at_ns: u64,
+    /// For how long that is, ns.
+    pub busiest_for_ns: u64,
+    /// How much that was, bytes a second.
+    pub busiest_bytes_per_second: u64,
+    /// Share of the limit that this is, per cent; `None`: no limit was told.
+    pub busiest_share_pct: Option<u64>,
+}
+
+/// The way from one device to another.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[allow(missing_docs, reason = "the names say it")]
+pub struct Pair {
+    pub from_device: u16,
+    pub to_device: u16,
+    /// `NVLink`; `None`: not known.
+    pub link: Option<&'static str>,
+    /// Whether the driver said that it can; `None`: nobody asked.
+    pub can_access: Option<bool>,
+    /// The driver's rank of its speed.
+    pub rank: Option<i32>,
+    /// Whether a call allowed it at any time.
+    pub access_enabled: bool,
+}
+
+/// A copy or a mapping between devices.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[allow(missing_docs, reason = "the names say it")]
+pub struct PeerEvent {
+    /// Since the trace's first event, ns.
+    pub at_ns: u64,
+    pub duration_ns: u64,
+    /// `copy` or `mapping`.
+    pub what: &'static str,
+    pub from_device: Option<u16>,
+    pub to_device: Option<u16>,
+    pub bytes: u64,
+    /// Of copies, whether peer access was allowed; `None`: not known.
+    pub peer_access: Option<bool>,
+}
+
+/// `None` if neither copies nor migrations were recorded.
+#[must_use]
+pub fn of(loaded: &Loaded, allocations: &[Arc<Allocations>], options: &LinkOptions) -> Option<Transfers> {
+    let (trace, files, selected) = (loaded.trace(), loaded.bytes(), loaded.selected());
+    let has = |what| trace.activities.recorded(what);
+    if !has(What::Activity) && !has(What::Migrations) {
+        return None;
+    }
+    let wanted = |id: LaneId, row: usize| selected.is_none_or(|selected| selected.record(id, row));
+    let mut all = transfers::Transfers::of(trace, &files, &wanted);
+    let ways = all.ways(trace, &files);
+    let mut not_shown_bytes = 0u64;
+    let mut flows = all.flows();
+    flows.retain(|flow| {
+        let shown = options.side(flow.from).is_some() && options.side(flow.to).is_some();
+        if !shown {
+            not_shown_bytes = not_shown_bytes.saturating_add(flow.copies.bytes).saturating_add(flow.migrations.bytes);
+        }
+        shown
+    });
+    flows.sort_by_key(|flow| (options.side(flow.from), options.side(flow.to)));
+    let start = trace.start_ns();
+    let (peer_events, peer_event_count) =
+        options.markers.then(|| peer_events(loaded, &mut all, options, &wanted)).unzip();
+    let mut pairs: Vec<Pair> = ways.into_iter().filter_map(|way| pair(way, options)).collect();
+    pairs.sort_by_key(|pair| (options.place(pair.from_device), options.place(pair.to_device)));
+    let links = all.links();
+    let mut links: Vec<_> =
+        links.into_iter().filter(|link| options.end(link.0).is_some() && options.end(link.1).is_some()).collect();
+    links.sort_by_key(|link| (options.end(link.0), options.end(link.1)));
+    Some(Transfers {
+        flows: flows.iter().map(|flow| row(flow, has)).collect(),
+        staged: (trace.calls() > 0).then(|| staged(loaded, &files, allocations, &all, options)),
+        links: links.into_iter().map(|(from, to, usage)| link(from, to, usage, start, options)).collect(),
+        limit_bytes_per_second: options.limit,
+        topology: pairs,
+        peer_events,
+        peer_event_count,
+        not_shown_bytes,
+        unknown_devices: options
+            .map
+            .iter()
+            .copied()
+            .filter(|&one| usize::from(one) >= all.devices().all().len())
+            .collect(),
+        devices: devices(loaded, all.devices(), options),
+    })
+}
+
+fn devices(loaded: &Loaded, devices: &transfers::Devices, options: &LinkOptions) -> Vec<Device> {
+    let names = &loaded.trace().names;
+    let row = |(index, device): (u16, &transfers::Device)| Device {
+        device: index,
+        host: names.get(device.host).to_owned(),
+        number: device.number,
+        name: Some(names.get(device.name)).filter(|name| !name.is_empty()).map(str::to_owned),
+        pci: (device.pci != (0, 0, 0) || device.uuid != [0; 2])
+            .then(|| format!("{:04x}:{:02x}:{:02x}", device.pci.0, device.pci.1, device.pci.2)),
+    };
+    let mut list: Vec<Device> = (0..).zip(devices.all()).map(row).collect();
+    list.retain(|device| options.place(device.device).is_some());
+    list.sort_by_key(|device| options.place(device.device));
+    list
+}
+
+const fn side(side: Side) -> (&'static str, Option<u16>) {
+    match side {
+        Side::Pageable => ("pageable", None),
+        Side::Pinned => ("pinned", None),
+        Side::Managed => ("managed", None),
+        Side::Device(device) => ("device", Some(device)),
+        Side::Unknown => ("unknown", None),
+    }
+}
+
+fn row(flow: &Flow, has: impl Fn(What) -> bool) -> Row {
+    let ((from, from_device), (to, to_device)) = (side(flow.from), side(flow.to));
+    let peers = flow.is_between_devices() && has(What::Activity);
+    Row {
+        from,
+        from_device,
+        to,
+        to_device,
+        copies: has(What::Activity).then(|| Sums::of(&flow.copies)),
+        migrations: has(What::Migrations).then(|| Sums::of(&flow.migrations)),
+        mapped: has(What::Faults).then(|| Sums::of(&flow.mapped)),
+        with_peer_access: peers.then(|| Sums::of(&flow.with_access)),
+        without_peer_access: peers.then(|| Sums::of(&flow.without_access)),
+    }
+}
+
+const fn device_of(end: LinkEnd) -> Option<u16> {
+    match end {
+        LinkEnd::Device(device) => Some(device),
+        LinkEnd::Host | LinkEnd::Unknown => None,
+    }
+}
+
+fn link(from: LinkEnd, to: LinkEnd, usage: &transfers::Usage, start: u64, options: &LinkOptions) -> Link {
+    let (bytes, at) = usage.busiest().unwrap_or((0, start));
+    let rate = u128::from(bytes) * 1_000_000_000 / u128::from(usage.bin_ns());
+    let rate = u64::try_from(rate).unwrap_or(u64::MAX);
+    Link {
+        from_device: device_of(from),
+        to_device: device_of(to),
+        bytes: usage.bytes(),
+        busiest_at_ns: at.saturating_sub(start),
+        busiest_for_ns: usage.bin_ns(),
+        busiest_bytes_per_second: rate,
+        busiest_share_pct: options.share((from, to), rate),
+    }
+}
+
+fn pair(((from, to), way): ((u16, u16), Way), options: &LinkOptions) -> Option<Pair> {
+    options.place(from).zip(options.place(to))?;
+    let link = way.link();
+    let Way { can_access, rank, was_enabled, .. } = way;
+    Some(Pair { from_device: from, to_device: to, link, can_access, rank, access_enabled: was_enabled })
+}
+
+fn staged(
+    loaded: &Loaded,
+    files: &[Arc<dyn crate::trace::Bytes>],
+    allocations: &[Arc<Allocations>],
+    all: &transfers::Transfers,
+    options: &LinkOptions,
+) -> Vec<Staged> {
+    let selected = loaded.selected();
+    let wanted = |track, row| selected.is_none_or(|selected| selected.call(track, row));
+    let mut sums: BTreeMap<(u16, u16), (u64, u64)> = BTreeMap::new();
+    for (process, allocations) in (0..u16::MAX).map(ProcessId).zip(allocations) {
+        for one in transfers::staged(loaded.trace(), process, files, allocations, &wanted) {
+            let ends = (all.devices().find(process, one.from), all.devices().find(process, one.to));
+            let (Some(from), Some(to)) = ends else { continue };
+            if options.place(from).is_some() && options.place(to).is_some() {
+                let sum = sums.entry((from, to)).or_default();
+                *sum = (sum.0.saturating_add(1), sum.1.saturating_add(one.bytes));
+            }
+        }
+    }
+    let row = |((from_device, to_device), (count, bytes))| Staged { from_device, to_device, count, bytes };
+    sums.into_iter().map(row).collect()
+}
+
+/// The first copies and mappings between devices in order of time, and how many there are.
+fn peer_events(
+    loaded: &Loaded,
+    all: &mut transfers::Transfers,
+    options: &LinkOptions,
+    wanted: &dyn Fn(LaneId, usize) -> bool,
+) -> (Vec<PeerEvent>, u64) {
+    let trace = loaded.trace();
+    let (mut list, mut count) = (Vec::new(), 0);
+    for (id, lane) in (0..).map(LaneId).zip(trace.activities.lanes()) {
+        if matches!(lane.of, LaneOf::Memory | LaneOf::Host) {
+            continue;
+        }
+        lane.for_each(0, |row, activity| {
+            let Some((from, to, is_copy)) = all.peers(trace, lane.process, &activity) else { return };
+            let shown = options.side(from).is_some() && options.side(to).is_some();
+            if !shown || !wanted(id, row) {
+                return;
+            }
+            let may = is_copy.then(|| all.access().between(lane.process, activity.ends, activity.start_ns));
+            count += 1;
+            list.push(PeerEvent {
+                at_ns: activity.start_ns.saturating_sub(trace.start_ns()),
+                duration_ns: activity.duration_ns,
+                what: if activity.kind == ActivityKind::Copy { "copy" } else { "mapping" },
+                from_device: side(from).1,
+                to_device: side(to).1,
+                bytes: activity.value,
+                peer_access: may.and_then(|may| match may {
+                    May::Yes => Some(true),
+                    May::No => Some(false),
+                    May::NotKnown => None,
+                }),
+            });
+            if list.len() >= 1 << 16 {
+                keep_first(&mut list);
+            }
+        });
+    }
+    keep_first(&mut list);
+    (list, count)
+}
+
+/// Of those events the first in time.
+fn keep_first(list: &mut Vec<PeerEvent>) {
+    list.sort_by_key(|one| (one.at_ns, one.from_device, one.to_device));
+    list.truncate(MARKED);
+}
+
+fn device_name(device: Option<u16>) -> String {
+    device.map_or_else(|| "host".to_owned(), |device| format!("GPU {device}"))
+}
+
+fn end_name(kind: &str, device: Option<u16>) -> String {
+    match (kind, device) {
+        (_, Some(device)) => format!("GPU {device}"),
+        ("unknown", None) => "GPU ?".to_owned(),
+        (kind, None) => format!("host {kind}"),
+    }
+}
+
+/// `12.3 GB/s`: powers of ten, as links are told.
+fn rate(bytes_per_second: u64) -> String {
+    let (unit, word) = match bytes_per_second {
+        0..1_000 => return format!("{bytes_per_second} B/s"),
+        1_000..1_000_000 => (1_000, "kB/s"),
+        1_000_000..1_000_000_000 => (1_000_000, "MB/s"),
+        _ => (1_000_000_000, "GB/s"),
+    };
+    format!("{}.{} {word}", bytes_per_second / unit, bytes_per_second % unit * 10 / unit)
+}
+
+/// Count, bytes and rate; nothing where nothing moved, `?` where it is not recorded.
+fn cells(sums: Option<&Sums>) -> [String; 3] {
+    match sums {
+        None => std::array::from_fn(|_| "?".to_owned()),
+        Some(sums) if sums.count == 0 => std::array::from_fn(|_| "-".to_owned()),
+        Some(sums) => {
+            [grouped(sums.count), size(sums.bytes), sums.bytes_per_second.map_or_else(|| "?".to_owned(), rate)]
+        }
+    }
+}
+
+fn access(row: &Row) -> String {
+    let (Some(with), Some(without), Some(copies)) = (row.with_peer_access, row.without_peer_access, row.copies) else {
+        return String::new();
+    };
+    let unknown = copies.count.saturating_sub(with.count).saturating_sub(without.count);
+    let parts = [(with.count, "with"), (without.count, "without"), (unknown, "not known")];
+    let said: Vec<String> =
+        parts.iter().filter(|part| part.0 > 0).map(|(count, word)| format!("{} {word}", grouped(*count))).collect();
+    said.join(", ")
+}
+
+/// Tables, if anything moved.
+pub(super) fn write(block: Option<&Transfers>, out: &mut String) {
+    let Some(block) = block else { return };
+    if !block.flows.is_empty() {
+        out.push('\n');
+        let headings =
+            ["transfers", "copies", "copied", "rate", "migrations", "migrated", "rate", "mapped", "peer access"];
+        let mut table = Table::new(&headings).last_is_text();
+        for row in &block.flows {
+            let [copies, copied, copy_rate] = cells(row.copies.as_ref());
+            let [migrations, migrated, migration_rate] = cells(row.migrations.as_ref());
+            let [_, mapped, _] = cells(row.mapped.as_ref());
+            let ends = (end_name(row.from, row.from_device), end_name(row.to, row.to_device));
+            let name = format!("{} -> {}", ends.0, ends.1);
+            let first = [name, copies, copied, copy_rate, migrations, migrated, migration_rate, mapped];
+            table.row(first.into_iter().chain([access(row)]).collect());
+        }
+        table.write(out);
+        if block.flows.iter().any(|row| row.mapped.is_none()) {
+            out.push_str("mapped: not recorded, needs --um-faults\n");
+        }
+    }
+    for one in block.staged.iter().flatten() {
+        let (from, to) = (one.from_device, one.to_device);
+        let (count, bytes) = (grouped(one.count), size(one.bytes));
+        let _ = writeln!(
+            out,
+            "{count} times {bytes} in all from GPU {from} through the host to GPU {to}, by the program itself"
+        );
+    }
+    if block.not_shown_bytes > 0 {
+        let _ = writeln!(out, "{} to or from devices that --device-map leaves out", size(block.not_shown_bytes));
+    }
+    for device in &block.unknown_devices {
+        let _ = writeln!(out, "--device-map: there is no GPU {device} here");
+    }
+    links(block, out);
+    topology(block, out);
+    peer_list(block, out);
+}
+
+fn links(block: &Transfers, out: &mut String) {
+    if block.links.is_empty() {
+        return;
+    }
+    out.push('\n');
+    let mut table = Table::new(&["links", "bytes", "busiest", "for", "at", "of limit"]);
+    for link in &block.links {
+        table.row(vec![
+            format!("{} -> {}", device_name(link.from_device), device_name(link.to_device)),
+            size(link.bytes),
+            rate(link.busiest_bytes_per_second),
+            duration(link.busiest_for_ns),
+            duration(link.busiest_at_ns),
+            link.busiest_share_pct.map_or_else(|| "-".to_owned(), |share| format!("{share} %")),
+        ]);
+    }
+    table.write(out);
+    if let Some(limit) = block.limit_bytes_per_second {
+        let _ = writeln!(out, "limit of a link to the host, as told: {}", rate(limit));
+    }
+}
+
+fn topology(block: &Transfers, out: &mut String) {
+    let known =
+        |pair: &&Pair| pair.link.is_some() || pair.can_access.is_some() || pair.rank.is_some() || pair.access_enabled;
+    let between = |row: &&Row| row.from_device.is_some() && row.to_device.is_some() && row.from_device != row.to_device;
+    if !block.topology.iter().any(|pair| known(&pair)) {
+        if block.flows.iter().any(|row| between(&row)) {
+            out.push_str("\ntopology: not known, the program asked the driver nothing about it\n");
+        }
+        return;
+    }
+    out.push('\n');
+    let mut table = Table::new(&["topology", "link", "can access", "enabled", "rank"]);
+    for pair in &block.topology {
+        let asked = |answer: Option<bool>| match answer {
+            None => "not asked",
+            Some(true) => "yes",
+            Some(false) => "no",
+        };
+        table.row(vec![
+            format!("GPU {} -> GPU {}", pair.from_device, pair.to_device),
+            pair.link.unwrap_or("not known").to_owned(),
+            asked(pair.can_access).to_owned(),
+            if pair.access_enabled { "yes" } else { "no" }.to_owned(),
+            pair.rank.map_or_else(|| "-".to_owned(), |rank| rank.to_string()),
+        ]);
+    }
+    table.write(out);
+    for device in block.devices.iter().filter(|_| block.devices.len() > 1) {
+        let name = device.name.as_deref().map_or("not recorded".into(), safe);
+        let at = device.pci.as_deref().map_or_else(String::new, |pci| format!(", PCI {pci}"));
+        let host = if device.host.is_empty() { String::new() } else { format!(", of {}", safe(&device.host)) };
+        let _ = writeln!(out, "GPU {}: {name}{at}{host}", device.device);
+    }
+}
+
+fn peer_list(block: &Transfers, out: &mut String) {
+    let Some(list) = &block.peer_events else { return };
+    out.push('\n');
+    if list.is_empty() {
+        out.push_str("peer copies and mappings: none\n");
+        return;
+    }
+    let mut table = Table::new(&["peer to peer", "at", "for", "bytes", "rate", "peer access"]).last_is_text();
+    for one in list {
+        let per_second = Moved { count: 1, bytes: one.bytes, time_ns: one.duration_ns, timed_bytes: one.bytes };
+        let gpu = |device: Option<u16>| device.map_or_else(|| "GPU ?".to_owned(), |device| format!("GPU {device}"));
+        table.row(vec![
+            format!("{} {} => {}", one.what, gpu(one.from_device), gpu(one.to_device)),
+            duration(one.at_ns),
+            duration(one.duration_ns),
+            size(one.bytes),
+            per_second.bandwidth().filter(|_| one.what == "copy").map_or_else(|| "-".to_owned(), rate),
+            match one.peer_access {
+                _ if one.what != "copy" => "",
+                Some(true) => "enabled",
+                Some(false) => "not enabled: may go through the host",
+                None => "not known",
+            }
+            .to_owned(),
+        ]);
+    }
+    table.write(out);
+    let more = block.peer_event_count.unwrap_or(0).saturating_sub(list.len() as u64);
+    if more > 0 {
+        let _ = writeln!(out, "[{} more]", grouped(more));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rates_are_in_powers_of_ten() {
+        for (number, text) in [(999, "999 B/s"), (1_500, "1.5 kB/s"), (25_000_000_000, "25.0 GB/s")] {
+            assert_eq!(rate(number), text);
+        }
+    }
+
+    #[test]
+    fn what_is_not_recorded_is_a_question_mark_and_nothing_a_dash() {
+        assert_eq!(cells(None)[0], "?");
+        assert_eq!(cells(Some(&Sums::of(&Moved::default())))[1], "-");
+        let untimed = Moved { count: 2, bytes: 4096, ..Moved::default() };
+        assert_eq!(cells(Some(&Sums::of(&untimed))), ["2", "4 KiB", "?"]);
+    }
+}
