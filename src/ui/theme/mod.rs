@@ -5,6 +5,7 @@
 
 pub mod colour;
 pub mod depth;
+pub mod devices;
 pub mod glyphs;
 pub mod palette;
 
@@ -34,11 +35,17 @@ pub enum Role {
     Gpu,
     Badge,
     BadgeHeld,
+    Gpu0,
+    Gpu1,
+    Gpu2,
+    Gpu3,
+    Gpu4,
+    Gpu5,
 }
 
 impl Role {
     /// Every role, in the order of the variants.
-    pub const ALL: [Self; 16] = [
+    pub const ALL: [Self; 22] = [
         Self::Plain,
         Self::Dim,
         Self::Strong,
@@ -55,6 +62,12 @@ impl Role {
         Self::Gpu,
         Self::Badge,
         Self::BadgeHeld,
+        Self::Gpu0,
+        Self::Gpu1,
+        Self::Gpu2,
+        Self::Gpu3,
+        Self::Gpu4,
+        Self::Gpu5,
     ];
 
     /// Its name in config files.
@@ -77,6 +90,12 @@ impl Role {
             Self::Gpu => "gpu",
             Self::Badge => "badge",
             Self::BadgeHeld => "badge-held",
+            Self::Gpu0 => "gpu-0",
+            Self::Gpu1 => "gpu-1",
+            Self::Gpu2 => "gpu-2",
+            Self::Gpu3 => "gpu-3",
+            Self::Gpu4 => "gpu-4",
+            Self::Gpu5 => "gpu-5",
         }
     }
 

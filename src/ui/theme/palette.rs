@@ -166,12 +166,14 @@ impl Hues {
             // Laid over names that are searched for.
             Role::Found => look(self.yellow, bold.union(Modifier::UNDERLINED)),
             Role::BadgeHeld => look(self.text, Modifier::REVERSED),
-            Role::Good | Role::Gpu => look(self.green, plain),
+            Role::Good | Role::Gpu | Role::Gpu0 => look(self.green, plain),
             Role::Warning => look(self.yellow, bold),
             Role::Bad => look(self.red, bold),
-            Role::Accent => look(self.blue, plain),
-            Role::Driver => look(self.cyan, plain),
-            Role::Site => look(self.magenta, plain),
+            Role::Accent | Role::Gpu1 => look(self.blue, plain),
+            Role::Driver | Role::Gpu4 => look(self.cyan, plain),
+            Role::Site | Role::Gpu2 => look(self.magenta, plain),
+            Role::Gpu3 => look(self.yellow, plain),
+            Role::Gpu5 => look(self.green, bold),
         }
     }
 }

@@ -17,7 +17,7 @@ use crate::session::view::{CallRow, Column, Grouping, LensStatus, NodeKind};
 use crate::ui::keys::Context;
 use crate::ui::lens;
 use crate::ui::text::{format, truncate};
-use crate::ui::theme::Role;
+use crate::ui::theme::{Role, devices};
 use crate::ui::widgets::paint::Paint;
 use crate::ui::widgets::{fields, split};
 
@@ -111,6 +111,7 @@ fn call(paint: &mut Paint<'_>, line: Rect, row: &CallRow, shown: &[Column], numb
         None if row.kind.is_gpu() => GPU_MARK,
         None => "  ",
     };
+    let device = Some(&row.label).filter(|_| row.kind == NodeKind::Device).and_then(|label| devices::of_label(label));
     // However deep the row, half of the cells are left to its name.
     let indent = row.depth.saturating_mul(2).min((x - line.x) / 2);
     let at = paint.text(line.x + indent, line.y, x.saturating_sub(line.x + indent), marker, Role::Dim);
@@ -118,7 +119,8 @@ fn call(paint: &mut Paint<'_>, line: Rect, row: &CallRow, shown: &[Column], numb
     let note = note(row);
     let cells = u16::try_from(note.len()).unwrap_or(u16::MAX);
     let fits = usize::from(room).checked_sub(note.len()).is_some_and(|cells| truncate::fits(&row.label, cells));
-    let end = paint.name(at, line.y, room, &row.label, role_of(row.kind));
+    let role = device.map_or_else(|| role_of(row.kind), devices::role);
+    let end = paint.name(at, line.y, room, &row.label, role);
     paint.mark((at, line.y), end, &row.label);
     if fits {
         paint.text(end, line.y, cells, &note, if row.kind.is_gpu() { Role::Dim } else { Role::Gpu });

@@ -15,7 +15,7 @@ use crate::session::view::{EventGroup, EventKinds, EventRow, LensStatus, Outcome
 use crate::ui::keys::Context;
 use crate::ui::lens;
 use crate::ui::text::{format, truncate};
-use crate::ui::theme::Role;
+use crate::ui::theme::{Role, devices};
 use crate::ui::widgets::paint::Paint;
 use crate::ui::widgets::{fields, split};
 
@@ -178,12 +178,18 @@ fn line(paint: &mut Paint<'_>, y: u16, event: &EventRow, columns: &Columns, shif
         paint.text(columns.thread.0, y, columns.thread.1, &event.thread.to_string(), Role::Plain);
     } else {
         let (x, cells) = columns.thread;
-        let end = paint.name(x, y, cells, &event.thread_name, Role::Plain);
+        let end = paint.name(x, y, cells, &event.thread_name, device(event).map_or(Role::Plain, devices::role));
         paint.mark((x, y), end, &event.thread_name);
     }
     call(paint, y, event, columns.call, shift);
     let end = paint.name(columns.site.0, y, columns.site.1, &event.site, Role::Site);
     paint.mark((columns.site.0, y), end, &event.site);
+}
+
+/// The device that something of the GPU is of.
+fn device(event: &EventRow) -> Option<u16> {
+    let is_work = !matches!(event.group, EventGroup::Calls | EventGroup::Ranges);
+    devices::of_label(&event.thread_name).filter(|_| is_work)
 }
 
 /// `name(arguments) = result`; of a result little is cut off, of the arguments much.
@@ -196,10 +202,11 @@ fn call(paint: &mut Paint<'_>, y: u16, event: &EventRow, (x, cells): (u16, u16),
         EventGroup::Calls => format!("{indent}{}({})", event.name, event.arguments),
         EventGroup::Ranges => format!("{indent}{}", event.name),
         _ => {
-            let whole = format!("* {}  {}", event.name, event.arguments);
+            let mark = device(event).map_or("*", devices::mark);
+            let whole = format!("{mark} {}  {}", event.name, event.arguments);
             // Where there is no room, grid and block say more than the types of a kernel's parameters.
             let fits = truncate::fits(&whole, usize::from(cells));
-            if fits { whole } else { format!("* {}  {}", without_parameters(&event.name), event.arguments) }
+            if fits { whole } else { format!("{mark} {}  {}", without_parameters(&event.name), event.arguments) }
         }
     };
     let shifted: String = text.chars().skip(usize::from(shift)).collect();
@@ -208,11 +215,14 @@ fn call(paint: &mut Paint<'_>, y: u16, event: &EventRow, (x, cells): (u16, u16),
         (EventGroup::Ranges, _) => Role::Accent,
         (EventGroup::Calls, 0) => Role::Plain,
         (EventGroup::Calls, _) => Role::Driver,
-        _ => Role::Gpu,
+        _ => device(event).map_or(Role::Gpu, devices::role),
     };
     let end = paint.text(x, y, cells - result_cells, &shifted, role);
     // Of what follows the name nothing was searched.
-    let before = text.len() - text.trim_start_matches(['*', ' ']).len();
+    let before = match event.group {
+        EventGroup::Calls | EventGroup::Ranges => indent.len(),
+        _ => 2,
+    };
     let name = truncate::width(event.name.as_str()) + before;
     let name_end = u16::try_from(name.saturating_sub(usize::from(shift))).unwrap_or(u16::MAX);
     paint.mark((x, y), end.min(x.saturating_add(name_end)), &event.name);

@@ -18,7 +18,7 @@ use crate::session::view::{Overview, Phase, ProcessRow, Standing, Status};
 use crate::ui::keys::Context;
 use crate::ui::lens;
 use crate::ui::text::{format, truncate};
-use crate::ui::theme::Role;
+use crate::ui::theme::{Role, devices};
 use crate::ui::widgets::paint::Paint;
 use crate::ui::widgets::{spark, split};
 
@@ -222,7 +222,8 @@ fn draw_fact(paint: &mut Paint<'_>, area: Rect, y: u16, fact: &Fact, airy: bool)
             break;
         }
         if i == 0 {
-            paint.text(area.x, line_y, LABEL - 1, &fact.label, Role::Dim);
+            let role = devices::of_label(&fact.label).map_or(Role::Dim, devices::role);
+            paint.text(area.x, line_y, LABEL - 1, &fact.label, role);
         }
         // The last line takes what is left of the text, so that the cut shows.
         let rest =
