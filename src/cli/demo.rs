@@ -46,12 +46,12 @@ const SCENARIOS: [Scenario; 7] = [
     Scenario {
         name: "use-after-free",
         what: "memory freed on one stream while a kernel on another reads it, and handed out again",
-        to_watch: &["--rounds", "10000"],
+        to_watch: &["--rounds", "7000"],
     },
     Scenario {
         name: "multi-gpu",
         what: "two devices: copies with and without peer access and through the host, shared managed memory",
-        to_watch: &["--rounds", "1500"],
+        to_watch: &["--rounds", "10000"],
     },
     Scenario {
         name: "stress",

@@ -2,7 +2,7 @@
 
 use clap::Args;
 
-use crate::report::LinkOptions;
+use crate::report::{DeviceMap, LinkOptions};
 
 /// Options about devices and the links between them.
 #[derive(Args, Clone, Debug, Default)]
@@ -19,19 +19,11 @@ pub struct Links {
     pub p2p_markers: bool,
 }
 
-/// Numbers of devices in the order asked for.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct DeviceMap(Vec<u16>);
-
 impl Links {
     /// For those that show them.
     #[must_use]
     pub fn options(&self) -> LinkOptions {
-        LinkOptions {
-            map: self.device_map.clone().unwrap_or_default().0,
-            limit: self.pcie_bandwidth,
-            markers: self.p2p_markers,
-        }
+        LinkOptions { map: self.device_map.unwrap_or_default(), limit: self.pcie_bandwidth, markers: self.p2p_markers }
     }
 }
 
@@ -45,7 +37,7 @@ fn device_map(text: &str) -> Result<DeviceMap, String> {
         }
         map.push(number);
     }
-    Ok(DeviceMap(map))
+    DeviceMap::of(&map).ok_or_else(|| "so many devices cannot be chosen".to_owned())
 }
 
 /// `25GB/s`, `31.5 GB/s`, `24GiB/s`: bytes a second.
@@ -103,8 +95,9 @@ mod tests {
 
     #[test]
     fn maps() {
-        assert_eq!(device_map("2:0:1"), Ok(DeviceMap(vec![2, 0, 1])));
-        for wrong in ["", "0:", "a", "0:0", "70000", "0,1"] {
+        assert_eq!(device_map("2:0:1").map(|map| map.all().to_vec()), Ok(vec![2, 0, 1]));
+        let many: Vec<String> = (0..40).map(|device| device.to_string()).collect();
+        for wrong in ["", "0:", "a", "0:0", "70000", "0,1", &many.join(":")] {
             assert!(device_map(wrong).is_err(), "{wrong}");
         }
     }

@@ -19,7 +19,7 @@ mod transfers;
 #[cfg(test)]
 mod tests;
 
-pub use crate::memory::transfers::LinkOptions;
+pub use crate::memory::transfers::{DeviceMap, LinkOptions};
 pub use allocations::{Allocations, AtPeak, ByDevice, ByKind, BySite, Live, Refused, Sums};
 pub use collect::{Api, Failure, LensBlock, Process, Report, Stream, Thread, TraceBlock};
 pub use first_failures::{FirstFailure, Suspect};

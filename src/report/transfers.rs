@@ -10,8 +10,8 @@ use super::table::Table;
 use super::text::{duration, grouped};
 use crate::correlate::Allocations;
 use crate::memory::transfers::{self, Flow, LinkEnd, LinkOptions, May, Moved, Side, Way};
-use crate::session::Loaded;
 use crate::session::safe::safe;
+use crate::session::{Address, Loaded, connections};
 use crate::trace::activity::{LaneId, What};
 use crate::trace::value::size;
 use crate::trace::{ActivityKind, LaneOf, ProcessId};
@@ -143,7 +143,7 @@ pub struct Link {
 pub struct Pair {
     pub from_device: u16,
     pub to_device: u16,
-    /// `NVLink`; `None`: not known.
+    /// `NVLink`, or which way PCIe goes; `None`: not known.
     pub link: Option<&'static str>,
     /// Whether the driver said that it can; `None`: nobody asked.
     pub can_access: Option<bool>,
@@ -194,6 +194,15 @@ pub fn of(loaded: &Loaded, allocations: &[Arc<Allocations>], options: &LinkOptio
     let (peer_events, peer_event_count) =
         options.markers.then(|| peer_events(loaded, &mut all, options, &wanted)).unzip();
     let mut pairs: Vec<Pair> = ways.into_iter().filter_map(|way| pair(way, options)).collect();
+    if !pairs.is_empty() {
+        let known = all.devices().all().iter().map(|one| (one.host, Address { uuid: one.uuid, pci: one.pci }));
+        for (from, to, link) in connections(trace, &known.collect::<Vec<_>>()) {
+            let of = |pair: &&mut Pair| (usize::from(pair.from_device), usize::from(pair.to_device)) == (from, to);
+            if let Some(pair) = pairs.iter_mut().find(of) {
+                pair.link = Some(link);
+            }
+        }
+    }
     pairs.sort_by_key(|pair| (options.place(pair.from_device), options.place(pair.to_device)));
     let links = all.links();
     let mut links: Vec<_> =
@@ -210,6 +219,7 @@ pub fn of(loaded: &Loaded, allocations: &[Arc<Allocations>], options: &LinkOptio
         not_shown_bytes,
         unknown_devices: options
             .map
+            .all()
             .iter()
             .copied()
             .filter(|&one| usize::from(one) >= all.devices().all().len())

@@ -1,8 +1,9 @@
 //! The driver's own gauge: NVML, found when it is asked for.
 
+use nvml_wrapper::Device;
 use nvml_wrapper::Nvml;
 use nvml_wrapper::bitmasks::device::ThrottleReasons;
-use nvml_wrapper::enum_wrappers::device::Clock;
+use nvml_wrapper::enum_wrappers::device::{Clock, P2pCapabilitiesIndex, P2pStatus, TopologyLevel};
 
 use super::sampler::{Address, Gauge, Reading};
 
@@ -12,18 +13,49 @@ pub fn open() -> Option<Box<dyn Gauge>> {
     Nvml::init().ok().map(|nvml| Box::new(Driver(nvml)) as Box<dyn Gauge>)
 }
 
+/// Who tells how devices are connected; `None` as above.
+#[must_use]
+pub fn links() -> Option<Links> {
+    Nvml::init().ok().map(Links)
+}
+
+/// Tells how devices are connected.
+pub struct Links(Nvml);
+
+impl Links {
+    /// Between two devices; `None`: it is not told.
+    #[must_use]
+    pub fn between(&self, one: &Address, other: &Address) -> Option<&'static str> {
+        let (one, other) = (find(&self.0, one)?, find(&self.0, other)?);
+        if matches!(one.p2p_status(&other, P2pCapabilitiesIndex::NvLink), Ok(P2pStatus::Ok)) {
+            return Some("NVLink");
+        }
+        Some(match one.topology_common_ancestor(other).ok()? {
+            TopologyLevel::Internal => "PCIe on one board",
+            TopologyLevel::Single => "PCIe by a switch",
+            TopologyLevel::Multiple => "PCIe by switches",
+            TopologyLevel::HostBridge => "PCIe by a host bridge",
+            TopologyLevel::Node => "PCIe by the CPU",
+            TopologyLevel::System => "PCIe and between CPUs",
+        })
+    }
+}
+
+/// A device by its address.
+fn find<'a>(nvml: &'a Nvml, address: &Address) -> Option<Device<'a>> {
+    // A part of a device (MIG) has a UUID of its own, and the whole one's place. It must not be taken for the whole.
+    if address.uuid == [0; 2] {
+        return nvml.device_by_pci_bus_id(pci(address)).ok();
+    }
+    let by_uuid = |prefix| nvml.device_by_uuid(uuid(prefix, address.uuid)).ok();
+    by_uuid("GPU").or_else(|| by_uuid("MIG"))
+}
+
 struct Driver(Nvml);
 
 impl Gauge for Driver {
     fn read(&mut self, address: &Address) -> Option<Reading> {
-        let nvml = &self.0;
-        // A part of a device (MIG) has a UUID of its own, and the whole one's place. It must not be taken for the whole.
-        let device = if address.uuid == [0; 2] {
-            nvml.device_by_pci_bus_id(pci(address)).ok()?
-        } else {
-            let by_uuid = |prefix| nvml.device_by_uuid(uuid(prefix, address.uuid)).ok();
-            by_uuid("GPU").or_else(|| by_uuid("MIG"))?
-        };
+        let device = find(&self.0, address)?;
         let memory = device.memory_info().ok();
         let slowed = device.current_throttle_reasons().map(words).unwrap_or_default();
         Some(Reading {

@@ -23,7 +23,7 @@ use crate::trace::{Activity, ActivityKind, Bytes, NO_DEVICE, ProcessId, Trace};
 
 pub use access::{Access, May};
 pub use devices::{Device, Devices};
-pub use options::LinkOptions;
+pub use options::{DeviceMap, LinkOptions};
 pub use staged::{Staged, staged};
 pub use topology::Way;
 pub use usage::Usage;
