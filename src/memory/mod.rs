@@ -4,19 +4,30 @@
 //! allocations are counted.
 
 mod account;
+mod blocks;
 mod changes;
 mod difference;
+mod happenings;
 pub mod heat;
+mod history;
+mod homes;
+pub mod life;
 mod live;
 mod movement;
+pub mod pattern;
 pub mod residency;
-mod runs;
+mod running;
 mod snapshot;
+mod state;
 pub mod transfers;
 
 pub use account::{Account, Block, Group, Holder, Totals};
 pub use difference::{Delta, Extent, Turnover, Verdict, difference, extents, growth};
+pub use happenings::{Told, told};
+pub use history::{History, Sample, Stretch};
 pub use live::Live;
-pub use movement::{Movement, movements};
+pub use movement::{Movement, Movements, Overlap, Walk, movements};
+pub use pattern::Pattern;
 pub use residency::Residency;
 pub use snapshot::{Cell, Held, SizeClass, Snapshot};
+pub use state::State;

@@ -5,16 +5,17 @@ use std::sync::Arc;
 use rustc_hash::FxHashMap;
 use umtui_wire::activity as wire;
 
-use super::residency::{Happening, Outcome, PAGE_BYTES, Place, Residency, pages};
-use crate::correlate::calls::{Found, Records, bare, choose, each};
-use crate::correlate::{Allocation, AllocationKind, Allocations};
-use crate::trace::activity::{Lane, LaneId, What};
-use crate::trace::{Activity, ActivityKind, Argument, Bytes, LaneOf, ProcessId, Trace};
+use super::happenings::{Feed, Next, Told, of_record, told};
+use super::pattern::{Faults, Pattern};
+use super::residency::{Happening, Outcome, PAGE_BYTES, Place, Residency, Shares, Use, pages};
+use super::running::Running;
+use super::state::Cause;
+use crate::correlate::{Allocation, Allocations};
+use crate::trace::activity::{Lane, LaneId, TextId, What};
+use crate::trace::{Activity, Bytes, LaneOf, ProcessId, Trace};
 
-/// `cudaMemAdviseSetReadMostly` and the driver's like, and that which takes it back.
-const READ_MOSTLY: [u64; 2] = [1, 2];
-/// Accesses of a fault that write: `CUPTI_ACTIVITY_UNIFIED_MEMORY_ACCESS_TYPE_WRITE` and `..._ATOMIC`.
-const WRITES: [u8; 2] = [2, 3];
+/// Kernels that are told apart, in each process.
+const MOST_KERNELS: usize = 1 << 16;
 
 /// What became of an allocation's pages.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -30,14 +31,37 @@ pub struct Movement {
     pub to_host: u64,
     /// Bytes that moved between devices.
     pub between: u64,
-    /// Faults of the CPU, and records of faults of devices.
-    pub faults: u64,
+    /// Records of moves.
+    pub migrations: u64,
+    /// Faults of the CPU.
+    pub host_faults: u64,
+    /// Records of faults of devices.
+    pub device_faults: u64,
     /// Bytes of different pages that moved, each counted once.
     pub moved_once: u64,
-    /// Bytes that moved back to where their move before had taken them from.
+    /// Bytes that moved back to where their move before had taken them from: divided by [`PAGE_BYTES`] the alternations of
+    /// all pages.
     pub returned: u64,
+    /// Alternations of the page that has most.
+    pub most_returns: u32,
+    /// Of what moved back, bytes that had been moved to a device without a fault (prefetched, or speculatively) and left it
+    /// before any kernel, copy, set or graph ran there: both ways were for nothing. Of bytes on the host nothing shows whether
+    /// they are used. `None`: what ran was not recorded.
+    pub needless: Option<u64>,
+    /// Of what moved back, bytes that eviction had moved away.
+    pub evicted_back: u64,
+    /// Bytes that eviction moved away.
+    pub evicted: u64,
+    /// Bytes that a prefetch call moved.
+    pub prefetched: u64,
     /// Bytes that came to where they were already: records of their leaving are missing.
     pub contradicted: u64,
+    /// Where its pages were when it was released, or are in the end.
+    pub last: Shares,
+    /// In which order the CPU met it. `None`: faults were not recorded.
+    pub host_pattern: Option<Pattern>,
+    /// In which order devices met it; of several the one with most faults. `None`: faults were not recorded.
+    pub device_pattern: Option<Pattern>,
 }
 
 impl Movement {
@@ -48,10 +72,20 @@ impl Movement {
             to_device: 0,
             to_host: 0,
             between: 0,
-            faults: 0,
+            migrations: 0,
+            host_faults: 0,
+            device_faults: 0,
             moved_once: 0,
             returned: 0,
+            most_returns: 0,
+            needless: None,
+            evicted_back: 0,
+            evicted: 0,
+            prefetched: 0,
             contradicted: 0,
+            last: Shares { host: 0, device: 0, several: 0, unknown: 0 },
+            host_pattern: None,
+            device_pattern: None,
         }
     }
 
@@ -61,147 +95,325 @@ impl Movement {
         self.to_device.saturating_add(self.to_host).saturating_add(self.between)
     }
 
+    /// Faults of the CPU, and records of faults of devices.
+    #[must_use]
+    pub const fn faults(&self) -> u64 {
+        self.host_faults.saturating_add(self.device_faults)
+    }
+
+    /// Round trips and half ones of all its pages together: how often a page went back to where it had come from.
+    #[must_use]
+    pub const fn alternations(&self) -> u64 {
+        self.returned / PAGE_BYTES
+    }
+
     fn outcome(&mut self, outcome: Outcome) {
         let add = |sum: &mut u64, pages: u64| *sum = sum.saturating_add(pages.saturating_mul(PAGE_BYTES));
         add(&mut self.moved_once, outcome.first);
         add(&mut self.returned, outcome.returned);
+        add(&mut self.evicted_back, outcome.evicted);
         add(&mut self.contradicted, outcome.contradicted);
+        if let Some(needless) = &mut self.needless {
+            add(needless, outcome.needless);
+        }
+        self.most_returns = self.most_returns.max(outcome.most_returns);
+    }
+
+    /// Bytes that one record moved.
+    fn moved(&mut self, activity: &Activity, bytes: u64) {
+        let add = |sum: &mut u64, wanted: bool| *sum = sum.saturating_add(if wanted { bytes } else { 0 });
+        let (counter, cause) = (activity.unified().0, Cause::of(activity));
+        add(&mut self.to_device, counter == wire::UNIFIED_TO_DEVICE);
+        add(&mut self.to_host, counter == wire::UNIFIED_TO_HOST);
+        add(&mut self.between, counter == wire::UNIFIED_BETWEEN_DEVICES);
+        add(&mut self.evicted, cause == Cause::Eviction);
+        add(&mut self.prefetched, cause == Cause::User);
+        self.migrations += 1;
     }
 }
 
-/// Allocations whose pages moved or were missed, the most bytes first; `None` if no migrations were recorded. `files` are
-/// those of the trace, `allocations` those of each of its processes. Only records that are wanted count, but where pages are follows from all of them.
+/// What moved while kernels of one name ran.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Overlap {
+    /// Process.
+    pub process: ProcessId,
+    /// The kernel; `None`: no kernel ran on the device.
+    pub kernel: Option<TextId>,
+    /// Bytes that moved to the device on which it ran.
+    pub to_device: u64,
+    /// Bytes that moved from there to the host.
+    pub to_host: u64,
+    /// Bytes that moved to there from other devices.
+    pub between: u64,
+    /// Records of moves.
+    pub migrations: u64,
+}
+
+impl Overlap {
+    const fn none(process: ProcessId, kernel: Option<TextId>) -> Self {
+        Self { process, kernel, to_device: 0, to_host: 0, between: 0, migrations: 0 }
+    }
+
+    /// Bytes that moved in all; saturates.
+    #[must_use]
+    pub const fn bytes(&self) -> u64 {
+        self.to_device.saturating_add(self.to_host).saturating_add(self.between)
+    }
+}
+
+/// What moved, by allocation and by what ran meanwhile.
+#[derive(Clone, Debug, Default)]
+pub struct Movements {
+    /// Allocations whose pages moved or were missed, the most bytes first.
+    pub allocations: Vec<Movement>,
+    /// Names of kernels, the most bytes first. What began to move while several ran counts for each of them, so these do not
+    /// add up. `None`: kernels were not recorded.
+    pub kernels: Option<Vec<Overlap>>,
+}
+
+/// All processes' movements; `None` if no migrations were recorded. `files` are those of the trace, `allocations` those of
+/// each of its processes. Only records that are wanted count, but where pages are follows from all of them.
 #[must_use]
 pub fn movements(
     trace: &Trace,
     files: &[Arc<dyn Bytes>],
     allocations: &[Arc<Allocations>],
     wanted: &dyn Fn(LaneId, usize) -> bool,
-) -> Option<Vec<Movement>> {
+) -> Option<Movements> {
     if !trace.activities.recorded(What::Migrations) {
         return None;
     }
-    let processes = (0..u16::MAX).map(ProcessId).zip(allocations);
-    let mut list: Vec<Movement> =
-        processes.flat_map(|(process, allocations)| of_process(trace, process, files, allocations, wanted)).collect();
-    let address = |one: &Movement| one.allocation.map(|allocation| (allocation.address, allocation.from_ns));
-    list.sort_by_key(|one| (std::cmp::Reverse((one.bytes(), one.faults)), one.process, address(one)));
-    Some(list)
-}
-
-fn of_process(
-    trace: &Trace,
-    process: ProcessId,
-    files: &[Arc<dyn Bytes>],
-    allocations: &Allocations,
-    wanted: &dyn Fn(LaneId, usize) -> bool,
-) -> Vec<Movement> {
-    let found = trace.activities.find(process, LaneOf::Unified);
-    let lane = found.and_then(|id| Some((id, trace.activities.lane(id)?)));
-    let Some((id, lane)) = lane.filter(|(_, lane)| !lane.is_empty()) else { return Vec::new() };
-    let mut told = fresh(allocations);
-    advice(trace, process, files, &mut told);
-    told.sort_by_key(|told| told.at_ns);
-    walk(process, lane, allocations, &told, |row| wanted(id, row))
-}
-
-/// Something that calls say of pages.
-#[derive(Clone, Copy, Debug)]
-struct Told {
-    at_ns: u64,
-    pages: (u64, u64),
-    what: Happening,
-}
-
-/// New allocations: nothing is known of their pages any more.
-fn fresh(allocations: &Allocations) -> Vec<Told> {
-    let managed = allocations.all().iter().filter(|one| one.kind == AllocationKind::Managed);
-    let told =
-        |one: &Allocation| Told { at_ns: one.from_ns, pages: pages(one.address, one.bytes), what: Happening::Fresh };
-    managed.map(told).collect()
-}
-
-fn advice(trace: &Trace, process: ProcessId, files: &[Arc<dyn Bytes>], told: &mut Vec<Told>) {
-    struct Advises {
-        address: Argument,
-        bytes: Argument,
-        advice: Argument,
+    let mut all = Movements::default();
+    let mut kernels = Vec::new();
+    for (process, allocations) in (0..u16::MAX).map(ProcessId).zip(allocations) {
+        let Some(mut walk) = Walk::of(trace, process, files, allocations) else { continue };
+        while !walk.go_on(trace, allocations, wanted, usize::MAX) {}
+        let (found, by_kernel) = walk.finish(trace, allocations);
+        all.allocations.extend(found);
+        kernels.extend(by_kernel);
     }
-    let chosen = choose(trace, |api, base| {
-        let argument = |role| api.signature.role(role).cloned();
-        if bare(base) != "MemAdvise" {
-            return None;
-        }
-        Some(Advises { address: argument("ptr")?, bytes: argument("bytes")?, advice: argument("advice")? })
-    });
-    let mut records = Records::of(trace, process, files);
-    each(trace, process, &chosen, |found: Found<'_, Advises>| {
-        if found.call.depth != 0 || found.call.flags.failed() {
-            return;
-        }
-        let Some(record) = records.read(&found) else { return };
-        let number = |argument| record.number(argument);
-        if let (Some(address), Some(bytes), Some(advice)) =
-            (number(&found.what.address), number(&found.what.bytes), number(&found.what.advice))
-            && let Some(which) = READ_MOSTLY.iter().position(|&one| one == advice)
-        {
-            let what = Happening::ReadMostly(which == 0);
-            told.push(Told { at_ns: found.call.end_ns(), pages: pages(address, bytes), what });
-        }
-    });
+    let address = |one: &Movement| one.allocation.map(|allocation| (allocation.address, allocation.from_ns));
+    all.allocations.sort_by_key(|one| (std::cmp::Reverse((one.bytes(), one.faults())), one.process, address(one)));
+    kernels.sort_by_key(|one: &Overlap| (std::cmp::Reverse(one.bytes()), one.process, one.kernel));
+    all.kernels = trace.activities.recorded(What::Activity).then_some(kernels);
+    Some(all)
 }
 
-/// Goes through the records in order of time, and through what calls have told by then.
-fn walk(
+/// Goes through the records of a process in order of time, by slices, and through what calls have told by then. For records
+/// that come while it is under way, begin anew.
+pub struct Walk {
     process: ProcessId,
-    lane: &Lane,
-    allocations: &Allocations,
-    told: &[Told],
-    wanted: impl Fn(usize) -> bool,
-) -> Vec<Movement> {
-    let mut residency = Residency::default();
-    let mut sums: FxHashMap<Option<usize>, Movement> = FxHashMap::default();
-    let mut told = told.iter().peekable();
-    for &row in lane.in_order().rows().iter() {
-        let row = row as usize;
-        let Some(activity) = lane.get(row) else { continue };
-        while let Some(told) = told.next_if(|told| told.at_ns <= activity.start_ns) {
-            residency.happen(told.pages, told.what);
+    lane: LaneId,
+    told: Vec<Told>,
+    feed: Feed,
+    running: Running,
+    residency: Residency,
+    sums: FxHashMap<Option<u32>, Movement>,
+    faults: FxHashMap<(Option<u32>, Place), (u64, Faults)>,
+    kernels: FxHashMap<Option<TextId>, Overlap>,
+    names: Vec<TextId>,
+    has_faults: bool,
+}
+
+impl Walk {
+    /// Before the first record; `None` if a process has none.
+    #[must_use]
+    pub fn of(trace: &Trace, process: ProcessId, files: &[Arc<dyn Bytes>], allocations: &Allocations) -> Option<Self> {
+        let lane = trace.activities.find(process, LaneOf::Unified)?;
+        trace.activities.lane(lane).filter(|lane| !lane.is_empty())?;
+        Some(Self::with(trace, process, lane, told(trace, process, files, allocations)))
+    }
+
+    fn with(trace: &Trace, process: ProcessId, lane: LaneId, told: Vec<Told>) -> Self {
+        Self {
+            process,
+            lane,
+            told,
+            feed: Feed::default(),
+            running: Running::of(trace, process),
+            residency: Residency::default(),
+            sums: FxHashMap::default(),
+            faults: FxHashMap::default(),
+            kernels: FxHashMap::default(),
+            names: Vec::new(),
+            has_faults: trace.activities.recorded(What::Faults),
         }
-        let Some((what, bytes)) = happening(&activity) else { continue };
-        let wanted = wanted(row);
-        let mut sum = |found: Option<usize>, bytes: u64, outcome: Outcome| {
-            if !wanted {
+    }
+
+    /// Goes through so many more records at most; true when it has gone through all. `allocations` are those it began with.
+    pub fn go_on(
+        &mut self,
+        trace: &Trace,
+        allocations: &Allocations,
+        wanted: &dyn Fn(LaneId, usize) -> bool,
+        most: usize,
+    ) -> bool {
+        let Some(lane) = trace.activities.lane(self.lane) else { return true };
+        for _ in 0..most {
+            if self.feed.take(lane).is_some() {
+                self.begin_anew(trace, lane);
+            }
+            match self.feed.next(lane, &self.told) {
+                None => break,
+                Some(Next::Told(index)) => self.tell(index, allocations),
+                Some(Next::Row(row, activity)) => {
+                    let wanted = wanted(self.lane, row);
+                    self.row(trace, &activity, allocations, wanted);
+                }
+            }
+        }
+        self.feed.is_done(lane, &self.told)
+    }
+
+    fn begin_anew(&mut self, trace: &Trace, lane: &Lane) {
+        let mut anew = Self::with(trace, self.process, self.lane, std::mem::take(&mut self.told));
+        std::mem::swap(&mut anew.feed, &mut self.feed);
+        anew.feed.rewind(lane, &anew.told, 0);
+        *self = anew;
+    }
+
+    fn tell(&mut self, index: usize, allocations: &Allocations) {
+        let Some(told) = self.told.get(index).copied() else { return };
+        if let Some(ended) = told.ends
+            && let Some(sum) = self.sums.get_mut(&Some(ended))
+            && let Some(one) = allocations.all().get(ended as usize)
+        {
+            let (first, after) = pages(one.address, one.bytes);
+            sum.last = self.residency.shares(first, after);
+        }
+        self.residency.happen(told.pages, told.what, Use::NONE);
+    }
+
+    fn sum(&mut self, found: Option<u32>, allocations: &Allocations) -> &mut Movement {
+        let recorded = self.running.is_recorded();
+        self.sums.entry(found).or_insert_with(|| {
+            let allocation = found.and_then(|index| allocations.all().get(index as usize)).copied();
+            Movement { needless: recorded.then_some(0), ..Movement::none(self.process, allocation) }
+        })
+    }
+
+    fn row(&mut self, trace: &Trace, activity: &Activity, allocations: &Allocations, wanted: bool) {
+        let Some((range, what)) = of_record(activity) else { return };
+        self.running.go_to(trace, activity.start_ns);
+        match what {
+            Happening::Touched { by, .. } => self.fault(activity, (range, what, by), allocations, wanted),
+            Happening::Moved { .. } => self.moved(activity, range, what, allocations, wanted),
+            _ => {
+                self.residency.happen(range, what, Use::NONE);
+            }
+        }
+    }
+
+    fn fault(
+        &mut self,
+        activity: &Activity,
+        (range, what, by): ((u64, u64), Happening, Place),
+        allocations: &Allocations,
+        wanted: bool,
+    ) {
+        let found = allocations.find(activity.address, activity.start_ns).map(|index| index as u32);
+        if wanted {
+            let sum = self.sum(found, allocations);
+            match by {
+                Place::Host => sum.host_faults += 1,
+                Place::Device(_) => sum.device_faults += 1,
+            }
+            let empty = || (0, Faults::new(by != Place::Host));
+            let (count, faults) = self.faults.entry((found, by)).or_insert_with(empty);
+            *count += 1;
+            let span = (activity.start_ns, activity.end_ns());
+            faults.push(range.0, span, |from, to| self.residency.all_at(from, to, by));
+        }
+        self.residency.happen(range, what, Use::NONE);
+    }
+
+    fn moved(
+        &mut self,
+        activity: &Activity,
+        (mut page, last): (u64, u64),
+        what: Happening,
+        allocations: &Allocations,
+        wanted: bool,
+    ) {
+        let work = self.running.usage(activity.device);
+        let end = activity.address.saturating_add(activity.value);
+        while page < last {
+            let (found, until) = owner(allocations, (page, last), activity.start_ns);
+            let outcome = self.residency.happen((page, until), what, work);
+            if wanted {
+                let from = page.saturating_mul(PAGE_BYTES).max(activity.address);
+                let bytes = until.saturating_mul(PAGE_BYTES).min(end).saturating_sub(from);
+                let sum = self.sum(found.map(|index| index as u32), allocations);
+                sum.moved(activity, bytes);
+                sum.outcome(outcome);
+            }
+            page = until;
+        }
+        if wanted && self.running.is_recorded() {
+            self.overlap(activity);
+        }
+    }
+
+    fn overlap(&mut self, activity: &Activity) {
+        let mut names = std::mem::take(&mut self.names);
+        self.running.kernels(activity.device, &mut names);
+        let mut add = |kernel: Option<TextId>| {
+            if self.kernels.len() >= MOST_KERNELS && !self.kernels.contains_key(&kernel) {
                 return;
             }
-            let allocation = found.and_then(|index| allocations.all().get(index)).copied();
-            let sum = sums.entry(found).or_insert_with(|| Movement::none(process, allocation));
+            let empty = Overlap::none(self.process, kernel);
+            let sum = self.kernels.entry(kernel).or_insert(empty);
             let place = match activity.unified().0 {
                 wire::UNIFIED_TO_DEVICE => &mut sum.to_device,
                 wire::UNIFIED_TO_HOST => &mut sum.to_host,
-                wire::UNIFIED_BETWEEN_DEVICES => &mut sum.between,
-                _ => &mut sum.faults,
+                _ => &mut sum.between,
             };
-            *place = place.saturating_add(bytes);
-            sum.outcome(outcome);
+            *place = place.saturating_add(activity.value);
+            sum.migrations += 1;
         };
-        let Some(bytes) = bytes else {
-            let page = activity.address / PAGE_BYTES;
-            let outcome = residency.happen((page, page.saturating_add(1)), what);
-            sum(allocations.find(activity.address, activity.start_ns), 1, outcome);
-            continue;
-        };
-        let end = activity.address.saturating_add(bytes);
-        let (mut page, last) = pages(activity.address, bytes);
-        while page < last {
-            let (found, until) = owner(allocations, (page, last), activity.start_ns);
-            let outcome = residency.happen((page, until), what);
-            let from = page.saturating_mul(PAGE_BYTES).max(activity.address);
-            sum(found, until.saturating_mul(PAGE_BYTES).min(end).saturating_sub(from), outcome);
-            page = until;
+        if names.is_empty() {
+            add(None);
         }
+        names.iter().for_each(|&name| add(Some(name)));
+        self.names = names;
     }
-    sums.into_values().collect()
+
+    /// What was found, in no order.
+    #[must_use]
+    pub fn finish(mut self, trace: &Trace, allocations: &Allocations) -> (Vec<Movement>, Vec<Overlap>) {
+        for (index, sum) in &mut self.sums {
+            let one = index.and_then(|index| allocations.all().get(index as usize));
+            if let Some(one) = one.filter(|one| !one.has_ended()) {
+                let (first, after) = pages(one.address, one.bytes);
+                sum.last = self.residency.shares(first, after);
+            }
+            if self.has_faults {
+                sum.host_pattern = Some(Pattern::Undecided);
+                sum.device_pattern = Some(Pattern::Undecided);
+            }
+        }
+        let mut faults: Vec<_> = self.faults.into_iter().collect();
+        // The device with most faults comes last.
+        faults.sort_by_key(|((_, place), (count, _))| (*count, std::cmp::Reverse(*place)));
+        for ((found, place), (_, faults)) in faults {
+            let Some(sum) = self.sums.get_mut(&found) else { continue };
+            let pattern = if place == Place::Host { &mut sum.host_pattern } else { &mut sum.device_pattern };
+            *pattern = Some(faults.pattern());
+        }
+        // A name is looked up late: the same may have had two numbers.
+        let mut kernels: FxHashMap<Option<u32>, Overlap> = FxHashMap::default();
+        for one in self.kernels.into_values() {
+            let name = one.kernel.map(|text| trace.activities.name(text).0);
+            let sum =
+                kernels.entry(name).or_insert(Overlap { to_device: 0, to_host: 0, between: 0, migrations: 0, ..one });
+            sum.to_device = sum.to_device.saturating_add(one.to_device);
+            sum.to_host = sum.to_host.saturating_add(one.to_host);
+            sum.between = sum.between.saturating_add(one.between);
+            sum.migrations += one.migrations;
+            sum.kernel = sum.kernel.min(one.kernel);
+        }
+        (self.sums.into_values().collect(), kernels.into_values().collect())
+    }
 }
 
 /// The allocation that pages from the first on are of, and the first page that is not, at most the second. A page that
@@ -216,25 +428,6 @@ fn owner(allocations: &Allocations, (page, last): (u64, u64), at_ns: u64) -> (Op
         None => next / PAGE_BYTES,
     };
     (found, until.clamp(page.saturating_add(1), last))
-}
-
-/// What a record says happened, and of a move how many bytes moved; `None`: nothing that counts here.
-fn happening(activity: &Activity) -> Option<(Happening, Option<u64>)> {
-    if activity.kind != ActivityKind::Unified {
-        return None;
-    }
-    let (counter, flags) = activity.unified();
-    let device = Place::Device(activity.device);
-    let moved = |from, to| Some((Happening::Moved { from, to }, Some(activity.value)));
-    let touched = |by| Some((Happening::Touched { by, writes: WRITES.contains(&flags) }, None));
-    match counter {
-        wire::UNIFIED_TO_DEVICE => moved(Some(Place::Host), device),
-        wire::UNIFIED_TO_HOST => moved(Some(device), Place::Host),
-        wire::UNIFIED_BETWEEN_DEVICES => moved(None, device),
-        wire::UNIFIED_CPU_FAULT => touched(Place::Host),
-        wire::UNIFIED_GPU_FAULT => touched(device),
-        _ => None,
-    }
 }
 
 #[cfg(test)]

@@ -1,103 +1,106 @@
-//! Where pages of managed memory are: what migrations, faults and advice say of each page of 4 KiB.
-//!
-//! Where a page is before anything is recorded of it is not known: the first touch of fresh memory moves nothing, and shows
-//! only where page faults are recorded.
+//! Where pages of managed memory are, as it is after what has happened so far, and how often they have moved.
 
-use super::runs::Runs;
+use super::blocks::{BLOCK_PAGES, Blocks, Part, parts};
+use super::happenings::Range;
+use super::state::{State, StateId, States};
 
-/// Bytes of a page: the smallest piece that moves on x86-64.
-pub const PAGE_BYTES: u64 = 4096;
+pub use super::homes::{Homes, PAGE_BYTES, Place, pages};
+pub use super::state::{Advice, Advise, Cause, Happening};
 
-/// A place that memory can be in.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Place {
-    /// The host.
-    Host,
-    /// A device.
-    Device(u8),
+/// Blocks that one record or call may concern: 512 GiB.
+const MOST_AT_ONCE: u64 = 1 << 18;
+/// Blocks that are kept: 2 TiB.
+const MOST_BLOCKS: usize = 1 << 20;
+/// How often blocks are looked at; a program comes to a few for each record. Beyond it nothing more is followed.
+const MOST_VISITS: u64 = 1 << 26;
+const VISITS_EACH: u64 = 16;
+
+/// How far what happens is followed: a damaged trace must not take all memory, nor for ever.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Bounds {
+    happenings: u64,
+    visits: u64,
+    /// Happenings that were not followed, since they concern more than there can be.
+    pub left_out: u64,
 }
 
-/// A set of places; empty: not known. Devices from 62 on share a bit.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-pub struct Homes(u64);
+impl Bounds {
+    /// Whether nothing more is followed.
+    pub const fn exhausted(&self) -> bool {
+        self.visits > MOST_VISITS + VISITS_EACH * self.happenings
+    }
 
-impl Homes {
-    /// One place.
-    #[must_use]
-    pub const fn one(place: Place) -> Self {
-        match place {
-            Place::Host => Self(1),
-            Place::Device(device) => Self(2 << if device < 62 { device } else { 62 }),
+    /// The blocks that something concerns, with those parts of them, into `found`. Blocks are made but by [`Happening::Fresh`].
+    pub fn concerned<S: Copy + Default + PartialEq>(
+        &mut self,
+        blocks: &mut Blocks<S>,
+        (from, to): Range,
+        what: Happening,
+        found: &mut Vec<(usize, Part)>,
+    ) {
+        found.clear();
+        self.happenings += 1;
+        if self.exhausted() {
+            self.left_out += 1;
+            return;
         }
-    }
-
-    /// These and a place.
-    #[must_use]
-    pub const fn with(self, place: Place) -> Self {
-        Self(self.0 | Self::one(place).0)
-    }
-
-    /// These and others.
-    #[must_use]
-    pub const fn or(self, others: Self) -> Self {
-        Self(self.0 | others.0)
-    }
-
-    /// Whether a place is among them.
-    #[must_use]
-    pub const fn has(self, place: Place) -> bool {
-        self.0 & Self::one(place).0 != 0
-    }
-
-    /// Whether nothing is known.
-    #[must_use]
-    pub const fn is_unknown(self) -> bool {
-        self.0 == 0
-    }
-
-    /// How many places.
-    #[must_use]
-    pub const fn count(self) -> u32 {
-        self.0.count_ones()
+        if what == Happening::Fresh {
+            found.extend(blocks.existing(from, to));
+        } else if to.saturating_sub(from) > MOST_AT_ONCE * BLOCK_PAGES {
+            self.left_out += 1;
+        } else {
+            for part in parts(from, to) {
+                if blocks.len() < MOST_BLOCKS || blocks.index(part.0).is_some() {
+                    found.push((blocks.make(part.0).0, part));
+                } else {
+                    self.left_out += 1;
+                    break;
+                }
+            }
+        }
+        self.visits += found.len() as u64;
     }
 }
 
 /// What is known of a page.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Page {
-    /// Where it is.
-    pub homes: Homes,
+    /// Where it is, and so on.
+    pub state: State,
     /// Where its last move took it from; unknown before it has moved.
     pub left: Homes,
     /// How often it has moved.
     pub moves: u32,
     /// How often it has moved back to where its move before had taken it from.
     pub returns: u32,
-    /// Copies for reading may be kept in several places.
-    pub read_mostly: bool,
 }
 
-/// What happens to pages.
+/// What is kept of a page.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+struct Kept {
+    left: Homes,
+    moves: u32,
+    returns: u32,
+    /// [`Use`] when it came to where it is.
+    came: u32,
+    state: StateId,
+}
+
+/// How much work had begun on a device before some moment: to tell whether any ran between two moments. [`Use::KNOWN`]:
+/// whatever ran, the page was used.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Happening {
-    /// They moved to a place.
-    Moved {
-        /// Where from, as far as the record says.
-        from: Option<Place>,
-        /// Where to.
-        to: Place,
-    },
-    /// A processor met them elsewhere or not at all, and has them now.
-    Touched {
-        /// Where the processor is.
-        by: Place,
-        /// It wrote, so that all other copies are worth nothing.
-        writes: bool,
-    },
-    /// Copies for reading may be kept in several places from now on, or may not.
-    ReadMostly(bool),
-    /// They belong to a new allocation, or to none any more: nothing is known of them.
-    Fresh,
+pub struct Use {
+    /// Before pages come, work that runs at that moment not counted.
+    pub coming: u32,
+    /// Before pages leave.
+    pub leaving: u32,
+}
+
+impl Use {
+    /// It was used, or nobody knows.
+    pub const KNOWN: u32 = u32::MAX;
+    /// Nothing is known of work.
+    pub const NONE: Self = Self { coming: Self::KNOWN, leaving: 0 };
 }
 
 /// What came of something that happened to some pages, in pages.
@@ -107,169 +110,140 @@ pub struct Outcome {
     pub first: u64,
     /// Pages that moved back to where their move before had taken them from.
     pub returned: u64,
+    /// Of those, pages that went back from a device on which nothing ran while they were there.
+    pub needless: u64,
+    /// Of those that moved back, pages that eviction had moved away.
+    pub evicted: u64,
     /// Pages that moved to where they were already: records in between are missing.
     pub contradicted: u64,
+    /// How often the page of them that has moved back most has done so.
+    pub most_returns: u32,
+}
+
+/// Where some pages are, in pages.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Shares {
+    /// On the host only.
+    pub host: u64,
+    /// On one device only.
+    pub device: u64,
+    /// Copies for reading in several places.
+    pub several: u64,
+    /// Not known.
+    pub unknown: u64,
+}
+
+impl Shares {
+    /// Some more pages.
+    pub const fn add(&mut self, count: u64, homes: Homes) {
+        let sum = match homes.count() {
+            0 => &mut self.unknown,
+            1 if homes.has(Place::Host) => &mut self.host,
+            1 => &mut self.device,
+            _ => &mut self.several,
+        };
+        *sum = sum.saturating_add(count);
+    }
 }
 
 /// Where all pages of a process are, as it is after what has happened so far.
 #[derive(Clone, Debug, Default)]
 pub struct Residency {
-    pages: Runs<Page>,
-}
-
-/// The pages that some bytes lie in: first, and first after.
-#[must_use]
-pub const fn pages(address: u64, bytes: u64) -> (u64, u64) {
-    let end = address.saturating_add(bytes);
-    (address / PAGE_BYTES, end / PAGE_BYTES + (!end.is_multiple_of(PAGE_BYTES)) as u64)
+    states: States,
+    pages: Blocks<Kept>,
+    bounds: Bounds,
+    found: Vec<(usize, Part)>,
 }
 
 impl Residency {
     /// Something happens to the pages `from..to`; to be told in order of time.
-    pub fn happen(&mut self, (from, to): (u64, u64), what: Happening) -> Outcome {
+    pub fn happen(&mut self, range: Range, what: Happening, work: Use) -> Outcome {
         let mut outcome = Outcome::default();
-        self.pages.update(from, to, |count, page| match what {
-            Happening::Moved { from, to } => page.moved(from, to, count, &mut outcome),
-            Happening::Touched { by, writes } => page.touched(by, writes),
-            Happening::ReadMostly(on) => Page { read_mostly: on, ..page },
-            Happening::Fresh => Page::default(),
-        });
+        let Self { states, pages, bounds, found } = self;
+        bounds.concerned(pages, range, what, found);
+        for &(index, (_, first, last)) in found.iter() {
+            pages.update(index, (first, last), |begin, end, kept| {
+                let state = states.after(kept.state, what);
+                match what {
+                    Happening::Moved { from, to, cause } => {
+                        let count = u64::from(end - begin);
+                        let before = states.get(kept.state);
+                        Kept { state, ..kept.moved(&before, (from, to), cause, work, count, &mut outcome) }
+                    }
+                    Happening::Fresh => Kept::default(),
+                    _ => Kept { state, ..kept },
+                }
+            });
+        }
         outcome
     }
 
     /// What is known of a page.
     #[must_use]
     pub fn page(&self, page: u64) -> Page {
-        self.pages.get(page)
+        let Kept { left, moves, returns, state, .. } = self.pages.get(page);
+        Page { state: self.states.get(state), left, moves, returns }
     }
 
-    /// Calls `each` with the pieces of the pages `from..to` that are alike: first page, first page after it, what is known.
-    pub fn for_each(&self, from: u64, to: u64, each: impl FnMut(u64, u64, Page)) {
-        self.pages.for_each(from, to, each);
+    /// Where the pages `from..to` are.
+    #[must_use]
+    pub fn shares(&self, from: u64, to: u64) -> Shares {
+        let mut shares = Shares::default();
+        self.pages.for_each(from, to, |from, to, kept| shares.add(to - from, self.states.get(kept.state).homes));
+        shares
     }
 
-    /// Pieces that are kept.
+    /// Whether all of the pages `from..to`, at most some thousands, are at a place.
+    #[must_use]
+    pub fn all_at(&self, from: u64, to: u64, place: Place) -> bool {
+        let mut all = true;
+        self.pages.for_each(from, to, |_, _, kept| all &= self.states.get(kept.state).homes.has(place));
+        all
+    }
+
+    /// Runs of pages that are alike.
     #[must_use]
     pub fn pieces(&self) -> usize {
-        self.pages.len()
+        self.pages.runs()
+    }
+
+    /// Records and calls that were not followed, since they concern more than there can be.
+    #[must_use]
+    pub const fn left_out(&self) -> u64 {
+        self.bounds.left_out
     }
 }
 
-impl Page {
-    fn moved(self, from: Option<Place>, to: Place, count: u64, outcome: &mut Outcome) -> Self {
-        if self.homes == Homes::one(to) {
-            outcome.contradicted += count;
-        }
+impl Kept {
+    fn moved(
+        self,
+        before: &State,
+        (from, to): (Option<Place>, Place),
+        cause: Cause,
+        work: Use,
+        count: u64,
+        outcome: &mut Outcome,
+    ) -> Self {
         let returns = self.moves > 0 && self.left.has(to);
-        outcome.first += if self.moves == 0 { count } else { 0 };
-        outcome.returned += if returns { count } else { 0 };
-        let left = from.map_or(self.homes, Homes::one);
-        let stays = self.read_mostly && !left.is_unknown();
-        Self {
-            homes: if stays { self.homes.or(left).with(to) } else { Homes::one(to) },
-            left,
+        let add = |sum: &mut u64, wanted: bool| *sum += if wanted { count } else { 0 };
+        add(&mut outcome.contradicted, before.homes == Homes::one(to));
+        add(&mut outcome.first, self.moves == 0);
+        add(&mut outcome.returned, returns);
+        add(&mut outcome.evicted, returns && before.evicted);
+        let unused = self.came != Use::KNOWN && self.came == work.leaving;
+        add(&mut outcome.needless, returns && unused && from.is_some_and(|from| before.homes == Homes::one(from)));
+        let is_used = cause.is_access() || cause == Cause::Unknown || to == Place::Host;
+        let after = Self {
+            left: from.map_or(before.homes, Homes::one),
             moves: self.moves.saturating_add(1),
             returns: self.returns.saturating_add(u32::from(returns)),
-            read_mostly: self.read_mostly,
-        }
-    }
-
-    /// A fault of a page that is elsewhere is followed by its move, or by its being mapped from afar; so only of pages of
-    /// which nothing is known, and of copies, it says where they are.
-    fn touched(self, by: Place, writes: bool) -> Self {
-        let homes = if self.homes.is_unknown() || (writes && self.homes.count() > 1 && self.homes.has(by)) {
-            Homes::one(by)
-        } else {
-            self.homes
+            came: if is_used { Use::KNOWN } else { work.coming },
+            state: self.state,
         };
-        Self { homes, ..self }
+        outcome.most_returns = outcome.most_returns.max(after.returns);
+        after
     }
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use proptest::prelude::*;
-
-    const GPU: Place = Place::Device(0);
-    const TO_GPU: Happening = Happening::Moved { from: Some(Place::Host), to: GPU };
-    const TO_HOST: Happening = Happening::Moved { from: Some(GPU), to: Place::Host };
-
-    #[test]
-    fn pages_that_bounce_return_each_time_but_the_first() {
-        let mut residency = Residency::default();
-        let range = pages(0x10_0000, 64 << 10);
-        assert_eq!(range, (0x100, 0x110));
-        assert!(residency.page(0x100).homes.is_unknown());
-        assert_eq!(residency.happen(range, TO_GPU), Outcome { first: 16, returned: 0, contradicted: 0 });
-        assert_eq!(residency.happen(range, TO_HOST).returned, 16);
-        assert_eq!(residency.happen(range, TO_GPU).returned, 16);
-        // Half of them come again, though nothing is recorded of their having left.
-        let again = residency.happen((0x100, 0x108), TO_GPU);
-        assert_eq!((again.first, again.contradicted), (0, 8));
-        assert_eq!((residency.page(0x10f).moves, residency.page(0x10f).returns), (3, 2));
-        assert_eq!(residency.pieces(), 2);
-        residency.happen(range, Happening::Fresh);
-        assert_eq!(residency.pieces(), 0);
-    }
-
-    #[test]
-    fn memory_that_is_mostly_read_has_several_homes_until_somebody_writes() {
-        let mut residency = Residency::default();
-        let range = (5, 9);
-        residency.happen(range, Happening::Touched { by: Place::Host, writes: true });
-        residency.happen(range, Happening::ReadMostly(true));
-        residency.happen(range, TO_GPU);
-        let homes = residency.page(6).homes;
-        assert!(homes.has(Place::Host) && homes.has(GPU) && homes.count() == 2);
-        residency.happen((5, 6), Happening::Touched { by: Place::Host, writes: true });
-        assert_eq!(residency.page(5).homes, Homes::one(Place::Host));
-        assert_eq!(residency.page(6).homes, homes);
-    }
-
-    #[test]
-    fn the_first_touch_is_known_by_its_fault_alone() {
-        let mut residency = Residency::default();
-        residency.happen((0, 4), Happening::Touched { by: GPU, writes: false });
-        residency.happen((0, 8), TO_HOST);
-        assert_eq!(residency.page(1).left, Homes::one(GPU));
-        residency.happen((8, 9), Happening::Moved { from: None, to: GPU });
-        assert!(residency.page(8).left.is_unknown());
-    }
-
-    fn happening(what: u8, device: u8) -> Happening {
-        let place = if device == 2 { Place::Host } else { Place::Device(device) };
-        match what {
-            0..=3 => Happening::Moved { from: [None, Some(Place::Host), Some(GPU)][usize::from(what % 3)], to: place },
-            4 | 5 => Happening::Touched { by: place, writes: what == 5 },
-            6 => Happening::ReadMostly(device != 0),
-            _ => Happening::Fresh,
-        }
-    }
-
-    proptest! {
-        /// Against pages one by one.
-        #[test]
-        fn runs_of_pages_are_what_pages_one_by_one_are(
-            steps in prop::collection::vec((0u64..40, 0u64..20, 0u8..8, 0u8..3), 0..60),
-        ) {
-            let mut residency = Residency::default();
-            let mut single: Vec<Residency> = (0..64).map(|_| Residency::default()).collect();
-            for (from, count, what, device) in steps {
-                let what = happening(what, device);
-                let outcome = residency.happen((from, from + count), what);
-                let mut sum = Outcome::default();
-                for page in from..from + count {
-                    let one = single[page as usize].happen((page, page + 1), what);
-                    sum.first += one.first;
-                    sum.returned += one.returned;
-                    sum.contradicted += one.contradicted;
-                }
-                prop_assert_eq!(outcome, sum);
-            }
-            for page in 0..64 {
-                prop_assert_eq!(residency.page(page), single[page as usize].page(page));
-            }
-        }
-    }
-}
+mod tests;

@@ -8,7 +8,7 @@ use super::allocations::{self, Allocations};
 use super::first_failures::{self, FirstFailure};
 use super::gpu::{GpuBlock, Work, work};
 use super::graphs::{self, Graph};
-use super::migrated::{self, Migrated};
+use super::migrated::{self, Moves};
 use super::ranges::{self, RangeRow};
 use super::transfers::{self, Transfers};
 use crate::graph::{Cells, Gpu, QUANTILE_ERROR_PCT, Stats};
@@ -41,10 +41,10 @@ pub struct Report {
     pub graphs: Vec<Graph>,
     /// What was allocated; `None`: the arguments of calls are not recorded.
     pub allocations: Option<Allocations>,
-    /// Allocations whose pages moved; `None`: not recorded.
-    pub migrated: Option<Vec<Migrated>>,
     /// What moved between the host and devices; `None`: not recorded.
     pub transfers: Option<Transfers>,
+    /// Who moves pages; `None`: not recorded.
+    pub migrated: Option<Moves>,
     /// Functions of which calls failed, the most failures first.
     pub failures: Vec<Failure>,
     /// The first of each process, and the first error that stays of each device.

@@ -8,7 +8,7 @@ use super::collect::{Api, LensBlock, Process, Report, Stream, Thread};
 use super::first_failures::FirstFailure;
 use super::gpu_json::{self, GpuKeys};
 use super::graphs::Graph;
-use super::migrated::Migrated;
+use super::migrated::{ByKernel, Migrated};
 use super::ranges::RangeRow;
 use super::transfers::Transfers;
 use crate::session::left_out::LeftOut;
@@ -36,6 +36,7 @@ struct Root<'a> {
     graphs: &'a [Graph],
     migrated: Option<&'a [Migrated]>,
     transfers: Option<&'a Transfers>,
+    migrated_by_kernel: Option<&'a [ByKernel]>,
     first_failures: &'a [FirstFailure],
     allocations: Option<&'a Allocations>,
     findings: [(); 0],
@@ -164,8 +165,9 @@ pub fn json(report: &Report) -> String {
         lens: report.lens.as_ref(),
         ranges: report.ranges.as_deref(),
         graphs: &report.graphs,
-        migrated: report.migrated.as_deref(),
         transfers: report.transfers.as_ref(),
+        migrated: report.migrated.as_ref().map(|moves| moves.allocations.as_slice()),
+        migrated_by_kernel: report.migrated.as_ref().and_then(|moves| moves.kernels.as_deref()),
         first_failures: &report.first_failures,
         allocations: report.allocations.as_ref(),
         findings: [],

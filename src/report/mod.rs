@@ -26,7 +26,7 @@ pub use first_failures::{FirstFailure, Suspect};
 pub use gpu::{Copied, Device, Faults, GpuBlock, Kernel, Migrations, Missing, Overhead, UnifiedDevice};
 pub use graphs::{Graph, Kernel as GraphKernel};
 pub use json::{json, printable};
-pub use migrated::Migrated;
+pub use migrated::{ByKernel, LastPages, Migrated, Moves, Order};
 pub use ranges::RangeRow;
 pub use text::text;
 pub use transfers::Transfers;

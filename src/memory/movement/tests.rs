@@ -1,6 +1,7 @@
 use super::*;
-use crate::correlate::End;
-use crate::trace::{NO_DEVICE, SiteId, StreamId, TrackId};
+use crate::correlate::{AllocationKind, End};
+use crate::memory::happenings::lives;
+use crate::trace::{ActivityKind, NO_DEVICE, SiteId, StreamId, TrackId};
 use proptest::prelude::*;
 
 const BASE: u64 = 0x7f00_0000_0000;
@@ -30,19 +31,34 @@ fn row(start_ns: u64, counter: u16, address: u64, value: u64) -> Activity {
     Activity { kind, start_ns, detail: counter as u8 | 2 << 4, device, value, address, ..Activity::default() }
 }
 
-/// Through a trace, so that the lane is what it is when it is read.
-fn walked(rows: &[Activity], allocations: &Allocations, wanted: impl Fn(usize) -> bool) -> Vec<Movement> {
+const PROCESS: ProcessId = ProcessId(0);
+
+/// A trace, so that the lane is what it is when it is read.
+fn trace(rows: &[Activity]) -> Trace {
     let mut trace = Trace::default();
-    let process = ProcessId(0);
     for (place, row) in (0..).zip(rows) {
-        trace.activities.push(process, LaneOf::Unified, row, place);
+        trace.activities.push(PROCESS, LaneOf::Unified, row, place);
     }
-    let id = trace.activities.find(process, LaneOf::Unified).unwrap();
-    let mut told = fresh(allocations);
+    trace
+}
+
+fn walk(
+    trace: &Trace,
+    allocations: &Allocations,
+    wanted: &dyn Fn(LaneId, usize) -> bool,
+) -> (Vec<Movement>, Vec<Overlap>) {
+    let id = trace.activities.find(PROCESS, LaneOf::Unified).unwrap();
+    let mut told = lives(allocations);
     told.sort_by_key(|told| told.at_ns);
-    let mut list = walk(process, trace.activities.lane(id).unwrap(), allocations, &told, wanted);
+    let mut walk = Walk::with(trace, PROCESS, id, told);
+    while !walk.go_on(trace, allocations, wanted, 3) {}
+    let (mut list, kernels) = walk.finish(trace, allocations);
     list.sort_by_key(|one| one.allocation.map(|one| (one.address, one.from_ns)));
-    list
+    (list, kernels)
+}
+
+fn walked(rows: &[Activity], allocations: &Allocations, wanted: impl Fn(usize) -> bool) -> Vec<Movement> {
+    walk(&trace(rows), allocations, &|_, row| wanted(row)).0
 }
 
 #[test]
@@ -79,6 +95,64 @@ fn an_address_that_comes_again_begins_anew() {
     let list = walked(&rows, &allocations, |row| row == 1);
     assert_eq!(list.len(), 1);
     assert_eq!((list[0].to_device, list[0].to_host, list[0].returned), (0, 65536, 65536));
+}
+
+#[test]
+fn what_was_for_nothing_and_what_ran_meanwhile_is_told() {
+    let allocations = Allocations::of_list(vec![managed(BASE, 16 * 4096, 0, Some(900))]);
+    let caused = |start_ns, counter, page: u64, count: u64, cause: u8| Activity {
+        detail: counter as u8 | cause << 4,
+        ..row(start_ns, counter, BASE + page * 4096, count * 4096)
+    };
+    let (to, back) = (wire::UNIFIED_TO_DEVICE, wire::UNIFIED_TO_HOST);
+    let mut trace = trace(&[
+        // Prefetched, half of it taken back before anything ran, the other half after a kernel.
+        caused(10, to, 0, 8, 1),
+        caused(20, back, 0, 4, 2),
+        caused(200, back, 4, 4, 2),
+        // Evicted, and half of that wanted again.
+        caused(310, to, 8, 8, 2),
+        caused(320, back, 8, 8, 4),
+        caused(330, to, 8, 4, 2),
+    ]);
+    trace.activities.of_mut(PROCESS).evidence.seen(What::Activity);
+    for (start_ns, text) in [(100, 7), (300, 8)] {
+        let kernel = Activity { start_ns, duration_ns: 50, value: text, device: 0, ..Activity::default() };
+        trace.activities.push(PROCESS, LaneOf::Stream { context: 1, stream: 1 }, &kernel, 0);
+    }
+    let (list, kernels) = walk(&trace, &allocations, &|_, _| true);
+    let [one] = list.as_slice() else { panic!("{list:?}") };
+    assert_eq!((one.migrations, one.moved_once, one.returned), (6, 16 * 4096, 20 * 4096));
+    assert_eq!((one.alternations(), one.most_returns), (20, 2));
+    assert_eq!((one.needless, one.prefetched), (Some(4 * 4096), 8 * 4096));
+    assert_eq!((one.evicted, one.evicted_back), (8 * 4096, 4 * 4096));
+    assert_eq!(one.last, Shares { host: 12, device: 4, ..Shares::default() });
+    assert_eq!((one.host_pattern, one.device_pattern), (None, None));
+    let mut by: Vec<_> =
+        kernels.iter().map(|one| (one.kernel.map(|text| text.0), one.to_device, one.to_host)).collect();
+    by.sort_unstable();
+    assert_eq!(by.iter().map(|one| one.1 + one.2).sum::<u64>(), 36 * 4096);
+    assert!(by.contains(&(None, 8 * 4096, 8 * 4096)), "{by:?}");
+}
+
+#[test]
+fn the_order_of_faults_is_told_by_processor() {
+    let allocations = Allocations::of_list(vec![managed(BASE, 64 << 20, 0, None)]);
+    let mut rows = Vec::new();
+    for at in 0..40u64 {
+        rows.push(row(at * 10, wire::UNIFIED_GPU_FAULT, BASE + at * (1 << 20), 1));
+        rows.push(row(at * 10 + 1000, wire::UNIFIED_CPU_FAULT, BASE + at * 4096, 0));
+    }
+    let mut trace = trace(&rows);
+    trace.activities.of_mut(PROCESS).evidence.seen(What::Faults);
+    let (list, _) = walk(&trace, &allocations, &|_, _| true);
+    assert_eq!(
+        (list[0].device_pattern, list[0].host_pattern),
+        (Some(Pattern::Strided(1 << 20)), Some(Pattern::Sequential))
+    );
+    assert_eq!((list[0].device_faults, list[0].host_faults, list[0].needless), (40, 40, None));
+    let (list, _) = walk(&trace, &allocations, &|_, row| row % 2 == 0);
+    assert_eq!((list[0].host_faults, list[0].host_pattern), (0, Some(Pattern::Undecided)));
 }
 
 proptest! {
@@ -135,7 +209,7 @@ proptest! {
                 let sum = sums.entry(address).or_insert_with(|| Movement::none(ProcessId(0), None));
                 let state = &mut pages[page as usize];
                 if !moves {
-                    sum.faults += 1;
+                    sum.host_faults += 1;
                     state.0 = state.0.or(Some(u8::from(counter == wire::UNIFIED_GPU_FAULT)));
                     continue;
                 }
@@ -148,7 +222,7 @@ proptest! {
             }
         }
         let of = |one: &Movement| {
-            (one.to_device, one.to_host, one.faults, one.moved_once, one.returned, one.contradicted)
+            (one.to_device, one.to_host, one.faults(), one.moved_once, one.returned, one.contradicted)
         };
         let found: Vec<_> = found.iter().map(|one| (one.allocation.map(|one| one.address), of(one))).collect();
         let expected: Vec<_> = sums.iter().map(|(&address, one)| (address, of(one))).collect();
