@@ -164,7 +164,7 @@ impl Model {
         let wanted = |id, row| selected.is_none_or(|selected| selected.record(id, row));
         let list = movements(&self.trace, &files, self.lives.all(), &wanted);
         let numbered = list.map(|list| {
-            let of = list.into_iter().filter_map(|one| {
+            let of = list.allocations.into_iter().filter_map(|one| {
                 let block = Block { process: one.process, allocation: one.allocation? };
                 Some((table.number_of(&block)?, one))
             });

@@ -112,7 +112,7 @@ impl Model {
             state,
             moved: moved_of(crate::memory::Movement::bytes),
             moved_back: moved_of(|one| one.returned),
-            faults: moved_of(|one| one.faults).filter(|_| has_faults),
+            faults: moved_of(crate::memory::Movement::faults).filter(|_| has_faults),
             like: like(trace, table, number, one),
             site: Namer::new(&self.trace, &mut self.symbols).site(one.site),
         })

@@ -184,7 +184,7 @@ impl Sorting {
             AllocationColumn::Lifetime => lifetime(one, self.end_ns),
             AllocationColumn::Moved => moved(Movement::bytes),
             AllocationColumn::MovedBack => moved(|one| one.returned),
-            AllocationColumn::Faults => moved(|one| one.faults),
+            AllocationColumn::Faults => moved(Movement::faults),
             AllocationColumn::State => {
                 let ended = self.ended.get(block.process.index()).copied().unwrap_or(false);
                 // The first of a kind first: what leaks.

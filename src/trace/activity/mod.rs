@@ -14,7 +14,7 @@ pub mod texts;
 
 pub use evidence::{Device, Statement, What};
 pub use lane::{Activity, ActivityKind, Lane, LaneOf};
-pub use submits::Submit;
+pub use submits::{Near, Submit};
 pub use texts::TextId;
 
 use super::call::Location;

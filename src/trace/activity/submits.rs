@@ -16,6 +16,14 @@ pub struct Submit {
     pub row: u32,
 }
 
+/// Where calls were found last, so that the next ones are looked for from there: those of one lane are mostly near each
+/// other.
+#[derive(Clone, Debug, Default)]
+pub struct Near {
+    /// By run.
+    at: Vec<usize>,
+}
+
 /// All of a process's.
 #[derive(Debug, Default)]
 pub struct Submits {
@@ -60,6 +68,23 @@ impl Submits {
         })
     }
 
+    /// Likewise, quicker where the last one that was looked for with the same `near` is not far.
+    #[must_use]
+    pub fn find_near(&self, correlation: u32, near: &mut Near) -> Option<Submit> {
+        if correlation == 0 {
+            return None;
+        }
+        near.at.resize(self.runs.len(), 0);
+        self.runs.iter().zip(&mut near.at).find_map(|(run, near)| {
+            let (first, last) = (run.first()?, run.last()?);
+            if correlation < first.correlation || correlation > last.correlation {
+                return None;
+            }
+            *near = first_from(run, correlation, *near);
+            run.get(*near).filter(|submit| submit.correlation == correlation).copied()
+        })
+    }
+
     /// All of them, in no order.
     pub fn iter(&self) -> impl Iterator<Item = &Submit> {
         self.runs.iter().flatten()
@@ -82,6 +107,26 @@ impl Submits {
     pub fn heap_bytes(&self) -> usize {
         self.runs.iter().map(|run| run.capacity() * size_of::<Submit>()).sum()
     }
+}
+
+/// The first place in a sorted run that is not before an id, looked for in steps that double, from a place on.
+fn first_from(run: &[Submit], correlation: u32, from: usize) -> usize {
+    let is_before = |at: usize| run.get(at).is_some_and(|submit| submit.correlation < correlation);
+    let (mut low, mut high, mut step) = (from, from.min(run.len()), 1);
+    if is_before(from) {
+        while is_before(low + step) {
+            low += step;
+            step *= 2;
+        }
+        (low, high) = (low + 1, (low + step).min(run.len()));
+    } else {
+        while high >= step && !is_before(high - step) {
+            high -= step;
+            step *= 2;
+        }
+        low = high.saturating_sub(step);
+    }
+    low + run.get(low..high).map_or(0, |some| some.partition_point(|submit| submit.correlation < correlation))
 }
 
 #[cfg(test)]
@@ -111,6 +156,10 @@ mod tests {
                     (Some(found), Some(rows)) => prop_assert!(rows.contains(&found.row)),
                     (found, rows) => prop_assert!(false, "{:?} {:?}", found, rows),
                 }
+            }
+            let mut near = Near::default();
+            for correlation in (0..5000).chain([7, 4000, 3999, 4001, 1]) {
+                prop_assert_eq!(submits.find_near(correlation, &mut near), submits.find(correlation));
             }
             let lengths: Vec<usize> = submits.runs.iter().map(Vec::len).collect();
             prop_assert!(lengths.len() <= 12, "{lengths:?}");
