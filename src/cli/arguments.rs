@@ -8,6 +8,7 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 use super::filter::Recorded;
 use super::links::Links;
 use crate::launch::{Capture, Gpu, RunOptions};
+use crate::report::HeatOf;
 
 /// Explore what CUDA programs do with unified memory, in the terminal, live or afterwards.
 #[derive(Debug, Parser)]
@@ -289,6 +290,15 @@ pub struct Report {
     /// How to print it
     #[arg(long, value_enum, default_value = "text")]
     pub format: ReportFormat,
+    /// Print a heatmap of unified memory instead: of the busiest allocation, all, one at an address, or the second busiest
+    #[arg(long, value_name = "0x..|all|2", num_args = 0..=1, require_equals = true, default_missing_value = "busiest")]
+    pub heatmap: Option<HeatOf>,
+    /// Characters in a line of the heatmap
+    #[arg(long, default_value = "80", requires = "heatmap", value_parser = clap::value_parser!(u16).range(20..=2000))]
+    pub width: u16,
+    /// Lines of the heatmap
+    #[arg(long, default_value = "24", requires = "heatmap", value_parser = clap::value_parser!(u16).range(8..=1000))]
+    pub height: u16,
     #[command(flatten)]
     #[allow(missing_docs)]
     pub seen: Seen,

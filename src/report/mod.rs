@@ -9,6 +9,7 @@ mod gpu;
 mod gpu_json;
 mod gpu_text;
 mod graphs;
+mod heatmap;
 mod json;
 mod migrated;
 mod ranges;
@@ -25,6 +26,7 @@ pub use collect::{Api, Failure, LensBlock, Process, Report, Stream, Thread, Trac
 pub use first_failures::{FirstFailure, Suspect};
 pub use gpu::{Copied, Device, Faults, GpuBlock, Kernel, Migrations, Missing, Overhead, UnifiedDevice};
 pub use graphs::{Graph, Kernel as GraphKernel};
+pub use heatmap::{HeatLook, HeatOf, heatmap, heatmap_json};
 pub use json::{json, printable};
 pub use migrated::{ByKernel, LastPages, Migrated, Moves, Order};
 pub use ranges::RangeRow;

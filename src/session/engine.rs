@@ -166,6 +166,11 @@ impl Engine {
                 complete &= all;
                 Body::Events(rows)
             }
+            View::Heatmap(request) => {
+                let (rows, all) = self.model.heatmap(request, until);
+                complete &= all;
+                Body::Heatmap(rows)
+            }
             View::Memory(request) => {
                 let ended = self.phase == Phase::Ended;
                 let (feed, now_ns) = (&self.feed, self.now_ns());

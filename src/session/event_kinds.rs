@@ -38,9 +38,23 @@ impl EventGroup {
     ];
 }
 
-/// A set of groups.
+/// A rectangle of unified memory: addresses of a process by time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub struct EventKinds(u16);
+pub struct EventsWithin {
+    /// Number of the process.
+    pub process: u16,
+    /// First address, and first after it.
+    pub addresses: (u64, u64),
+    /// Begin and end, ns since the trace began; what starts in between is in it.
+    pub ns: (u64, u64),
+}
+
+/// A set of groups, and perhaps of them only what happened within a rectangle of unified memory.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct EventKinds {
+    groups: u16,
+    within: Option<EventsWithin>,
+}
 
 impl Default for EventKinds {
     fn default() -> Self {
@@ -50,23 +64,36 @@ impl Default for EventKinds {
 
 impl EventKinds {
     /// All.
-    pub const ALL: Self = Self((1 << EventGroup::ALL.len()) - 1);
+    pub const ALL: Self = Self { groups: (1 << EventGroup::ALL.len()) - 1, within: None };
 
     /// One alone.
     #[must_use]
     pub const fn only(group: EventGroup) -> Self {
-        Self(1 << group as u16)
+        Self { groups: 1 << group as u16, within: None }
     }
 
     /// Whether a group is in it.
     #[must_use]
     pub const fn has(self, group: EventGroup) -> bool {
-        self.0 >> group as u16 & 1 == 1
+        self.groups >> group as u16 & 1 == 1
     }
 
     /// The set with a group put in or taken out.
     #[must_use]
     pub const fn flipped(self, group: EventGroup) -> Self {
-        Self(self.0 ^ 1 << group as u16)
+        Self { groups: self.groups ^ 1 << group as u16, ..self }
+    }
+
+    /// Migrations, faults and the like within a rectangle of unified memory.
+    #[must_use]
+    pub const fn inside(within: EventsWithin) -> Self {
+        let groups = 1 << EventGroup::Migrations as u16 | 1 << EventGroup::Faults as u16;
+        Self { groups, within: Some(within) }
+    }
+
+    /// The rectangle, if there is one.
+    #[must_use]
+    pub const fn within(self) -> Option<EventsWithin> {
+        self.within
     }
 }

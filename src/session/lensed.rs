@@ -21,6 +21,8 @@ use rustc_hash::FxHashSet;
 #[derive(Default)]
 pub(super) struct Lensed {
     lens: Lens,
+    /// Tells lenses apart, one after the other.
+    number: u64,
     sifting: Option<Sifting>,
     /// Why the lens cannot be used.
     error: Option<String>,
@@ -33,6 +35,8 @@ pub(super) struct Lensed {
     others: Others,
     /// What was decided when `others` was begun.
     decided: u64,
+    /// What the heatmap shows of it.
+    pub(super) heats: super::heat::Heats,
     /// What the GPU did by range, and what was decided when that was begun.
     by_range: (RangeWork, u64),
 }
@@ -66,14 +70,15 @@ impl Model {
             return;
         }
         self.launches = None;
-        let fresh = Lensed { lens: lens.clone(), ..Lensed::default() };
+        let number = self.lensed.number + 1;
+        let fresh = Lensed { lens: lens.clone(), number, ..Lensed::default() };
         let before = std::mem::replace(&mut self.lensed, fresh);
         let known = self.kept.exchange(before, lens);
         if lens.is_clear() {
             return;
         }
         if let Some(known) = known {
-            self.lensed = known;
+            self.lensed = Lensed { number, ..known };
             return;
         }
         match Sifting::new(lens) {
@@ -298,6 +303,16 @@ impl Model {
     /// Grows with what a lens has decided.
     pub(super) fn decided(&self) -> u64 {
         self.lensed.sifting.as_ref().map_or(0, |sifting| sifting.version)
+    }
+
+    /// Which lens is in force; zero: none.
+    pub(super) fn lens_number(&self) -> u64 {
+        if self.lensed.is_on() { self.lensed.number } else { 0 }
+    }
+
+    /// Grows when records are decided otherwise.
+    pub(super) fn lens_decided(&self) -> u64 {
+        self.lensed.sifting.as_ref().map_or(0, |sifting| sifting.decided)
     }
 
     /// Does something as if there were no lens.

@@ -11,7 +11,7 @@ use super::headway::{Headway, Stage};
 use super::kept::Kept;
 use super::overview::{calls_by_process, trouble};
 use super::safe::safe;
-use super::view::{Answer, LensStatus, Phase, View, ViewRequest};
+use super::view::{Answer, LensStatus, Phase, Sums, View, ViewRequest};
 use crate::correlate::Allocations;
 use crate::graph::{Cells, Gpu, Grouping, Stats, TOP, Tree, What};
 use crate::lens::{Lens, Plan, PlanError, Selected};
@@ -105,6 +105,12 @@ impl Loaded {
         let model = &mut self.engine.model;
         model.lives.find_all(&model.trace, &model.files);
         model.lives.all().to_vec()
+    }
+
+    /// The sums of the cells of the heatmap that was made last, row after row, the lowest first.
+    #[must_use]
+    pub fn heat_sums(&self) -> &[Sums] {
+        self.engine.model.heat.sums()
     }
 
     /// The call tree.

@@ -25,6 +25,7 @@ mod feed;
 mod gpu;
 mod gpu_details;
 mod gpu_events;
+mod heat;
 mod kept;
 mod labels;
 mod launches;

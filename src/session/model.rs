@@ -41,6 +41,8 @@ pub(super) struct Model {
     ranged: Option<Ranged>,
     /// The allocations, when somebody has asked for them.
     pub(super) lives: Lives,
+    /// What the heatmap is made of.
+    pub(super) heat: super::heat::State,
     /// What is seen through a lens.
     pub(super) lensed: Lensed,
     /// What was seen before.

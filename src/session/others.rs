@@ -7,9 +7,10 @@ use rustc_hash::FxHashSet;
 use std::ops::Range;
 use std::time::Instant;
 
-use super::view::{EventGroup, EventKinds};
+use super::view::{EventGroup, EventKinds, EventsWithin};
 use crate::graph::WorkOf;
 use crate::lens::{Marks, Selected};
+use crate::memory::heat::Counted;
 use crate::trace::activity::LaneId;
 use crate::trace::{Activity, ActivityKind, Lane, LaneOf, Trace, TrackId};
 use umtui_wire::activity as wire;
@@ -56,8 +57,9 @@ impl Others {
         let (kinds, cells) = (self.kinds, &self.cells);
         for (id, (lane, listed)) in (0..).map(LaneId).zip(lanes.iter().zip(&mut self.lanes)) {
             let groups = groups(lane.of);
+            let within = kinds.within();
             let none = !groups.iter().any(|&group| kinds.has(group));
-            let all = sieve.is_none() && cells.is_none() && groups.iter().all(|&group| kinds.has(group));
+            let all = sieve.is_none() && cells.is_none() && within.is_none() && groups.iter().all(|&group| kinds.has(group));
             if none {
                 (listed.taken, listed.rows) = (lane.len(), Some(Vec::new()));
                 continue;
@@ -77,7 +79,7 @@ impl Others {
                     WorkOf::of(activity).is_some_and(|of| cells.contains(&(id, activity.device, of)))
                 };
                 let selected = marks.flatten().is_none_or(|marks| marks.has(row));
-                selected && kinds.has(group_of(activity)) && cells.as_ref().is_none_or(of_cell)
+                selected && kinds.has(group_of(activity)) && within.is_none_or(|within| lies(trace, lane, activity, within)) && cells.as_ref().is_none_or(of_cell)
             };
             while listed.taken < limit {
                 if Instant::now() >= until {
@@ -211,6 +213,14 @@ impl Listed {
         }
         rows.extend(displaced);
     }
+}
+
+/// Whether a record lies in a rectangle.
+fn lies(trace: &Trace, lane: &Lane, activity: &Activity, within: EventsWithin) -> bool {
+    let (from, to) = within.ns;
+    let since = activity.start_ns.saturating_sub(trace.start_ns());
+    let inside = |counted: Counted| counted.within(within.addresses.0, within.addresses.1) > 0;
+    lane.process.0 == within.process && (from..to).contains(&since) && Counted::of(activity).is_some_and(inside)
 }
 
 /// What a lane may hold.

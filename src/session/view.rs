@@ -5,8 +5,13 @@
 
 use std::sync::Arc;
 
-pub use super::event_kinds::{EventGroup, EventKinds};
+pub use super::event_kinds::{EventGroup, EventKinds, EventsWithin};
 pub use super::family::Standing;
+pub use super::heat::glyphs::{HEAT_LEGEND, heat_glyph, heat_letter, heat_shades};
+pub use super::heat::view::{
+    HeatCell, HeatColour, HeatLine, HeatMark, HeatPoint, HeatRequest, HeatRows, HeatRowsAt, HeatSubject, HeatTimeAt,
+    Measure, Sums,
+};
 pub use super::memory::ask::*;
 pub use super::search::{
     About, Entry, EntryKind, Found, From as SearchFrom, SearchAnswer, SearchRequest, Step, Target,
@@ -88,6 +93,8 @@ pub enum View {
     Calls(CallsRequest),
     /// The events screen.
     Events(EventsRequest),
+    /// The heatmap.
+    Heatmap(HeatRequest),
     /// The memory screen.
     Memory(MemoryRequest),
     /// The output screen.
@@ -453,6 +460,7 @@ pub enum Body {
     Overview(Overview),
     Calls(CallsRows),
     Events(EventsRows),
+    Heatmap(HeatRows),
     Memory(MemoryRows),
     Output(OutputRows),
 }

@@ -3,7 +3,7 @@
 use super::keys::Action;
 use super::screens::ScreenId;
 use super::screens::calls::columns::Chosen;
-use crate::session::view::{Column, Entry, EventKinds, Grouping, NodeKey, TimeRange};
+use crate::session::view::{Column, Entry, EventKinds, EventsWithin, Grouping, NodeKey, TimeRange};
 
 /// How the explorer was left.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -177,6 +177,8 @@ pub enum Effect {
     Jump(usize),
     /// Goes to a place among the events.
     Events(Goal),
+    /// Shows what happened within a rectangle of unified memory.
+    EventsWithin(EventsWithin),
     /// Puts the calls together in this way.
     Group(Grouping),
     /// Something was typed into a prompt.

@@ -14,7 +14,9 @@ use super::effect::Scope;
 use super::screens::memory::Tab;
 use super::screens::{Place, ScreenId};
 use super::widgets::list::Window;
-use crate::session::view::{Column, EventGroup, EventKinds, Folds, Grouping, MemoryGrouping, NodeKey};
+use crate::session::view::{
+    Column, EventGroup, EventKinds, Folds, Grouping, HeatColour, HeatRowsAt, HeatSubject, HeatTimeAt, MemoryGrouping, NodeKey,
+};
 
 /// Marks that are kept; further ones push out the oldest.
 pub const MARKS: usize = 100;
@@ -195,6 +197,18 @@ fn kept(place: &Place) -> Value {
             "window": window_value(*window),
             "follow": follow,
         }),
+        Place::Heatmap { subject, colour, at, time, cursor } => json!({
+            "screen": "heatmap",
+            "subject": match subject {
+                HeatSubject::Busiest | HeatSubject::Holding(_) => Value::Null,
+                HeatSubject::All => json!("all"),
+                HeatSubject::One(process, address) => json!([process, format!("{address:x}")]),
+            },
+            "colour": colour.word(),
+            "rows": if let HeatRowsAt::From(bits, first) = at { json!([bits, first]) } else { Value::Null },
+            "time": if let HeatTimeAt::From(from, width) = time { json!([from, width]) } else { Value::Null },
+            "cursor": [cursor.0, cursor.1],
+        }),
         Place::Memory { tab, by, in_use, moment, window } => json!({
             "screen": "memory",
             "tab": tab.name(),
@@ -235,6 +249,27 @@ fn place(value: &Value) -> Option<Place> {
             let follow = value.get("follow")?.as_bool()?;
             Place::Events { scope, kinds, window: window_of(value.get("window"))?, follow }
         }
+        "heatmap" => {
+            let subject = value.get("subject")?;
+            let number = |of: Option<&Value>, at: usize| of?.get(at)?.as_u64();
+            let one = || {
+                let address = u64::from_str_radix(subject.get(1)?.as_str()?, 16).ok()?;
+                Some(HeatSubject::One(u16::try_from(subject.get(0)?.as_u64()?).ok()?, address))
+            };
+            let all = (subject.as_str() == Some("all")).then_some(HeatSubject::All);
+            let (rows, time, cursor) = (value.get("rows"), value.get("time"), value.get("cursor"));
+            let at = number(rows, 0).and_then(|bits| u8::try_from(bits).ok()).zip(number(rows, 1));
+            let line = |at| number(cursor, at).and_then(|number| u16::try_from(number).ok());
+            Place::Heatmap {
+                subject: all.or_else(one).unwrap_or_default(),
+                colour: HeatColour::ALL.into_iter().find(|one| value.get("colour").is_some_and(|v| v == one.word()))?,
+                at: at.map_or(HeatRowsAt::Fit, |(bits, first)| HeatRowsAt::From(bits, first)),
+                time: number(time, 0)
+                    .zip(number(time, 1))
+                    .map_or(HeatTimeAt::Fit, |(from, width)| HeatTimeAt::From(from, width)),
+                cursor: (line(0)?, line(1)?),
+            }
+        }
         "memory" => Place::Memory {
             tab: Tab::named(value.get("tab")?.as_str()?)?,
             by: named(&MEMORY_GROUPINGS, value.get("by"))?,
@@ -266,12 +301,19 @@ mod tests {
         let scope = Scope { grouping: Grouping::Thread, key: NodeKey(9), label: "main".to_owned() };
         let kinds = EventKinds::ALL.flipped(EventGroup::Kernels);
         let events = Place::Events { scope: Some(scope), kinds, window, follow: true };
+        let heatmap = Place::Heatmap {
+            subject: HeatSubject::One(2, u64::MAX - 7),
+            colour: HeatColour::Alternations,
+            at: HeatRowsAt::From(20, 3),
+            time: HeatTimeAt::From(7, 1_000),
+            cursor: (4, 5),
+        };
         let memory =
             Place::Memory { tab: Tab::Groups, by: MemoryGrouping::Kind, in_use: true, moment: Some(u64::MAX), window };
         Memory {
             marks: vec![Mark { label: "event 9".to_owned(), place: events.clone() }],
             screen: Some(ScreenId::Events),
-            places: vec![Place::Overview, calls, events, memory, Place::Output(Some(12)), Place::Output(None)],
+            places: vec![Place::Overview, calls, heatmap, memory, events, Place::Output(Some(12)), Place::Output(None)],
         }
     }
 
@@ -280,7 +322,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         assert_eq!(Memory::read(folder.path(), 5), Memory::default());
         let mut memory = memory();
-        memory.places.truncate(5);
+        memory.places.truncate(6);
         memory.write(folder.path(), 5).unwrap();
         assert_eq!(Memory::read(folder.path(), 5), memory);
         assert_eq!(Memory::read(folder.path(), 6), Memory::default());

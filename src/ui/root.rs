@@ -24,7 +24,7 @@ use super::search::Search;
 use super::setup::Setup;
 use super::theme::{Palette, Theme};
 use crate::session::handle::Child;
-use crate::session::view::{Phase, Status, Step};
+use crate::session::view::{EventKinds, Phase, Status, Step};
 
 /// What the loop must do after a key.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -320,6 +320,11 @@ impl Root {
             Effect::ChooseFilter(text) => self.choose_filter(&text),
             Effect::Jump(number) => self.jump(number),
             Effect::Events(goal) => self.go_among_events(goal),
+            Effect::EventsWithin(within) => {
+                self.screens.events.show_scope(None);
+                self.screens.events.show_kinds(EventKinds::inside(within));
+                self.go(ScreenId::Events);
+            }
             Effect::Group(grouping) => {
                 calls::group(&mut self.screens.calls, grouping);
                 if self.current != ScreenId::Calls {

@@ -61,6 +61,7 @@ impl Handle for Fake {
             }
             View::Calls(request) => Body::Calls(calls(&request, said.turned)),
             View::Events(request) => Body::Events(events(&request)),
+            View::Heatmap(request) => Body::Heatmap(crate::heat::heat(&request)),
             View::Memory(request) => Body::Memory(crate::memory::memory(&request)),
             View::Output(request) => Body::Output(output(&request)),
         };
@@ -183,6 +184,7 @@ fn number_of(screen: ScreenId) -> &'static str {
     match screen {
         ScreenId::Overview => "1",
         ScreenId::Calls => "2",
+        ScreenId::Heatmap => "4",
         ScreenId::Memory => "5",
         ScreenId::Events => "6",
         ScreenId::Output => "9",
@@ -227,6 +229,15 @@ fn renamed(body: Body, status: &mut Status, names: &[String]) -> Body {
             }
             rows.details.iter_mut().flat_map(|(_, fields)| fields).for_each(|(_, value)| name(value));
             Body::Events(rows)
+        }
+        Body::Heatmap(mut rows) => {
+            name(&mut rows.label);
+            for point in &mut rows.point {
+                name(&mut point.label);
+                point.kernels.iter_mut().for_each(|(kernel, _)| name(kernel));
+                point.details.iter_mut().flatten().for_each(|(_, value)| name(value));
+            }
+            Body::Heatmap(rows)
         }
         Body::Memory(mut rows) => {
             name(&mut rows.plot.peak_held);

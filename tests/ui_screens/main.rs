@@ -5,6 +5,7 @@
 mod budget;
 mod find;
 mod fixture;
+mod heat;
 mod hostile;
 mod hostile_layers;
 mod keys;

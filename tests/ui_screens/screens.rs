@@ -135,6 +135,42 @@ fn output() {
 }
 
 #[test]
+fn heatmap() {
+    at_each_size("heatmap", ScreenId::Heatmap, "j j j l l l l l l l l l l l l l l l l l l");
+}
+
+#[test]
+fn heatmap_by_faults_and_by_alternations() {
+    at_each_size("heatmap_faults", ScreenId::Heatmap, "c j l l");
+    at_each_size("heatmap_alternations", ScreenId::Heatmap, "c c j l l");
+}
+
+#[test]
+fn heatmap_of_all_places_zoomed() {
+    at_each_size("heatmap_all", ScreenId::Heatmap, "A j j j j L w w W");
+}
+
+#[test]
+fn heatmap_with_a_range_that_is_chosen() {
+    at_each_size("heatmap_range", ScreenId::Heatmap, "l l v l l l l");
+}
+
+#[test]
+fn heatmap_in_ascii() {
+    for (width, height) in SIZES {
+        let terminal = Terminal::new(TestBackend::new(width, height)).expect("terminal");
+        let mut stage = stage_on(terminal, theme(Depth::None, Charset::Ascii), ScreenId::Heatmap, live());
+        assert_eq!(stage.press("j j l l l"), None);
+        snapshot("heatmap_ascii", &stage);
+    }
+}
+
+#[test]
+fn details_of_a_cell() {
+    at_each_size("details_cell", ScreenId::Heatmap, "j l l d");
+}
+
+#[test]
 fn help() {
     at_each_size("help", ScreenId::Calls, "?");
 }
@@ -178,7 +214,7 @@ fn too_small() {
     }
 }
 
-const ALL: [(ScreenId, &str); 10] = [
+const ALL: [(ScreenId, &str); 13] = [
     (ScreenId::Overview, "1"),
     (ScreenId::Calls, "j"),
     (ScreenId::Calls, "?"),
@@ -189,6 +225,9 @@ const ALL: [(ScreenId, &str); 10] = [
     (ScreenId::Memory, "p h u j"),
     (ScreenId::Memory, "Tab t"),
     (ScreenId::Output, "k"),
+    (ScreenId::Heatmap, "j l W"),
+    (ScreenId::Heatmap, "A c d"),
+    (ScreenId::Heatmap, "v l l"),
 ];
 
 #[test]

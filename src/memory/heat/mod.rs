@@ -97,6 +97,13 @@ impl Sums {
         self.to_device().saturating_add(self.to_host()).saturating_add(self.get(Measure::Between))
     }
 
+    /// Records that are counted as such: faults, mappings, thrashing.
+    #[must_use]
+    pub fn records(&self) -> u64 {
+        let all = Measure::ALL.into_iter().filter(|measure| !measure.is_bytes());
+        all.fold(0, |sum, measure| sum.saturating_add(self.get(measure)))
+    }
+
     /// Bytes that went one way and as many the other.
     #[must_use]
     pub fn both_ways(&self) -> u64 {

@@ -97,7 +97,7 @@ impl Search {
         let nothing = SearchAnswer { id: request.id, ..SearchAnswer::default() };
         let Some(pattern) = Pattern::new(&request.text) else { return nothing };
         match view {
-            View::Overview { .. } | View::Memory(_) => nothing,
+            View::Overview { .. } | View::Heatmap(_) | View::Memory(_) => nothing,
             View::Calls(calls) => self.tree.advance(model, calls, request, &pattern, until),
             View::Events(events) => {
                 let version = model.symbols.version();

@@ -37,6 +37,18 @@ pub enum Action {
     FoldLess,
     FoldMore,
     FoldTo(u16),
+    EarlierPage,
+    LaterPage,
+    ZoomTimeIn,
+    ZoomTimeOut,
+    ZoomRowsIn,
+    ZoomRowsOut,
+    Colour,
+    Fit,
+    ShowAll,
+    NextPlace,
+    PreviousPlace,
+    AllPlaces,
     Parent,
     Hottest,
     NextSibling,
@@ -99,6 +111,7 @@ pub enum Action {
 pub enum Context {
     Overview,
     Calls,
+    Heatmap,
     Memory,
     Events,
     Output,
@@ -115,9 +128,10 @@ pub enum Context {
 
 impl Context {
     /// Every context.
-    pub const ALL: [Self; 14] = [
+    pub const ALL: [Self; 15] = [
         Self::Overview,
         Self::Calls,
+        Self::Heatmap,
         Self::Memory,
         Self::Events,
         Self::Output,
@@ -137,6 +151,7 @@ impl Context {
         match self {
             Self::Overview => "overview",
             Self::Calls => "calls",
+            Self::Heatmap => "heatmap",
             Self::Memory => "memory",
             Self::Events => "events",
             Self::Output => "output",
@@ -186,25 +201,29 @@ pub struct Entry {
 }
 
 use Context::{
-    Calls, Columns, Details, Events, Filters, Finder, Help, Kinds, Memory, Output, Overview, Palette, Prompt,
+    Calls, Columns, Details, Events, Filters, Finder, Heatmap, Help, Kinds, Memory, Output, Overview, Palette, Prompt,
     QuitDialog,
 };
 
 const ALL: &[Context] = &Context::ALL;
 const KEYED: &[Context] =
-    &[Overview, Calls, Memory, Events, Output, Help, Columns, Kinds, Filters, Details, QuitDialog];
+    &[Overview, Calls, Heatmap, Memory, Events, Output, Help, Columns, Kinds, Filters, Details, QuitDialog];
 const TEXT: &[Context] = &[Prompt, Finder, Palette];
 const PICKERS: &[Context] = &[Finder, Palette];
-const SCREENS: &[Context] = &[Overview, Calls, Memory, Events, Output];
+const SCREENS: &[Context] = &[Overview, Calls, Heatmap, Memory, Events, Output];
+/// Where `0` is nothing but a range of time.
+const UNZOOMED: &[Context] = &[Overview, Calls, Memory, Events, Output];
 const POPUPS: &[Context] = &[Help, Columns, Kinds, Filters, Details];
 /// Where Backspace has nothing else to show again.
-const UNSCOPED: &[Context] = &[Overview, Calls, Memory, Output];
+const UNSCOPED: &[Context] = &[Overview, Calls, Heatmap, Memory, Output];
 const CURSOR: &[Context] = &[Calls, Memory, Events];
 /// Where a row can be gone to that a filter can be like.
-const ROWS: &[Context] = &[Overview, Calls, Memory, Events];
+const ROWS: &[Context] = &[Overview, Calls, Heatmap, Memory, Events];
+/// Where what the cursor is on has a time.
+const TIMED: &[Context] = &[Calls, Heatmap, Memory, Events];
 /// Where rows have an order that can be chosen.
 const SORTED: &[Context] = &[Calls, Memory];
-const SCROLL: &[Context] = &[Overview, Calls, Memory, Events, Output, Help, Columns, Kinds, Filters, Details];
+const SCROLL: &[Context] = &[Overview, Calls, Heatmap, Memory, Events, Output, Help, Columns, Kinds, Filters, Details];
 
 const fn row(
     action: Action,
@@ -222,6 +241,7 @@ pub static TABLE: &[Entry] = &[
     row(Action::Open, "open", &["Enter"], &[Overview], "calls", "Go to the calls, or to this row among them"),
     row(Action::Open, "open", &["Enter"], &[Calls], "events", "Show the raw events behind this row"),
     row(Action::Open, "open", &["Enter"], &[Events], "details", "Show this event in full"),
+    row(Action::Open, "open", &["Enter"], &[Heatmap], "events", "Show what happened in this cell, event by event"),
     row(Action::Open, "open", &["Enter"], &[Memory], "details", "Show what is known of this row"),
     row(Action::Open, "open", &["Enter"], &[Columns], "sort", "Sort by this column"),
     row(Action::Open, "open", &["Enter"], &[Kinds], "only", "Show this kind alone"),
@@ -255,6 +275,28 @@ pub static TABLE: &[Entry] = &[
     row(Action::Launcher, "its-call", &["c"], &[Memory], "its call", "Go to the call that made this allocation"),
     row(Action::GroupNext, "group-next", &["t"], &[Memory], "group by", "Sum up by call site, kind, device"),
     row(Action::Details, "details", &["d"], &[Calls], "details", "Show what is known of this row"),
+    row(Action::Details, "details", &["d"], &[Heatmap], "details", "Show what is known of this cell"),
+    row(Action::Colour, "colour", &["c"], &[Heatmap], "colour", "Colour by bytes, faults, alternations"),
+    row(Action::ZoomTimeIn, "zoom-time-in", &["w", "+"], &[Heatmap], "closer", "Half the time in a column"),
+    row(Action::ZoomTimeOut, "zoom-time-out", &["s", "-"], &[Heatmap], "wider", "Twice the time in a column"),
+    row(Action::ZoomRowsIn, "zoom-rows-in", &["W"], &[Heatmap], "rows", "Half the bytes in a row"),
+    row(Action::ZoomRowsOut, "zoom-rows-out", &["S"], &[Heatmap], "", "Twice the bytes in a row"),
+    row(Action::Fit, "fit", &["f"], &[Heatmap], "fit", "Zoom to where something happened"),
+    row(
+        Action::ShowAll,
+        "show-all",
+        &["0", "_"],
+        &[Heatmap],
+        "all",
+        "Show all rows and all time; again: of all ranges",
+    ),
+    row(Action::NextPlace, "next-place", &[".", ">"], &[Heatmap], "next", "The next busy allocation"),
+    row(Action::PreviousPlace, "previous-place", &[",", "<"], &[Heatmap], "", "The one before"),
+    row(Action::AllPlaces, "all-places", &["A"], &[Heatmap], "", "All allocations together, or that of the cursor"),
+    row(Action::Earlier, "earlier", &["h", "Left"], &[Heatmap], "", "A column earlier"),
+    row(Action::Later, "later", &["l", "Right"], &[Heatmap], "", "A column later"),
+    row(Action::EarlierPage, "earlier-page", &["H", "a"], &[Heatmap], "", "Half a screen earlier"),
+    row(Action::LaterPage, "later-page", &["L"], &[Heatmap], "", "Half a screen later"),
     row(Action::Toggle, "toggle", &["o"], &[Calls], "fold", "Fold or unfold this row"),
     row(
         Action::GroupNext,
@@ -330,9 +372,16 @@ pub static TABLE: &[Entry] = &[
     row(Action::InvertFilter, "filter-invert", &["!"], SCREENS, "", "Turn the filter round, or what @ added last"),
     row(Action::ToggleLens, "lens-off", &["\\", "Z"], SCREENS, "", "Switch filter and range of time off, or on again"),
     row(Action::UndoLens, "lens-undo", &["Backspace"], UNSCOPED, "", "Undo the last change of filter or range of time"),
-    row(Action::SelectRange, "select-range", &["v"], &[Events], "", "Choose a range of time: move, then Enter"),
-    row(Action::Span, "range-of-row", &["R"], CURSOR, "", "Look at the time of this row alone"),
-    row(Action::AllTime, "all-time", &["0", "_"], SCREENS, "", "Look at all time again"),
+    row(
+        Action::SelectRange,
+        "select-range",
+        &["v"],
+        &[Heatmap, Events],
+        "",
+        "Choose a range of time: move, then Enter",
+    ),
+    row(Action::Span, "range-of-row", &["R"], TIMED, "", "Look at the time of this row alone"),
+    row(Action::AllTime, "all-time", &["0", "_"], UNZOOMED, "", "Look at all time again"),
     row(Action::Filters, "filters", &["P"], SCREENS, "", "Filters that have a name: choose, save, rename, delete"),
     row(Action::NextMatch, "next-match", &["n"], SCREENS, "", "Go to the next match"),
     row(Action::PreviousMatch, "previous-match", &["N"], SCREENS, "", "Go to the match before"),
@@ -340,7 +389,7 @@ pub static TABLE: &[Entry] = &[
     row(Action::Palette, "palette", &[":"], SCREENS, "", "Any action, or go to a time, an address, a row"),
     row(Action::Copy, "copy", &["y"], SCREENS, "", "Copy this row to the terminal's clipboard"),
     row(Action::CopyView, "copy-view", &["Y"], SCREENS, "", "Copy what the screen shows"),
-    row(Action::Source, "source", &["O"], &[Calls, Events], "", "Open the source line in your editor"),
+    row(Action::Source, "source", &["O"], &[Calls, Heatmap, Events], "", "Open the source line in your editor"),
     row(Action::Mark, "mark", &["m"], SCREENS, "", "Mark this place"),
     row(Action::Marks, "marks", &["'"], SCREENS, "", "Go to a mark"),
     row(Action::ClearMarks, "clear-marks", &["M"], SCREENS, "", "Clear all marks"),
@@ -390,6 +439,14 @@ pub static TABLE: &[Entry] = &[
         SCREENS,
         "calls",
         "Calls: who called what, and how long it took",
+    ),
+    row(
+        Action::Go(ScreenId::Heatmap),
+        "go-heatmap",
+        &["4"],
+        SCREENS,
+        "heatmap",
+        "Heatmap: unified memory by address and time",
     ),
     row(
         Action::Go(ScreenId::Memory),

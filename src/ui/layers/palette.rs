@@ -7,9 +7,10 @@ use crate::ui::memory::GROUPINGS;
 use crate::ui::screens::ScreenId;
 
 /// Screens, and the contexts of their keys.
-const SCREENS: [(ScreenId, Context); 5] = [
+const SCREENS: [(ScreenId, Context); 6] = [
     (ScreenId::Overview, Context::Overview),
     (ScreenId::Calls, Context::Calls),
+    (ScreenId::Heatmap, Context::Heatmap),
     (ScreenId::Memory, Context::Memory),
     (ScreenId::Events, Context::Events),
     (ScreenId::Output, Context::Output),

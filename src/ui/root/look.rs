@@ -143,7 +143,7 @@ impl Root {
         match self.current {
             ScreenId::Overview if self.screen().row_text().is_some() => "no filter can say what this row is".to_owned(),
             ScreenId::Overview if action == Action::Like => format!("no row is chosen yet: {step} goes to one"),
-            ScreenId::Calls | ScreenId::Events => format!("there is no row {what} here"),
+            ScreenId::Calls | ScreenId::Heatmap | ScreenId::Events => format!("there is no row {what} here"),
             _ => format!("there are no rows {what} here: go to the calls or the events"),
         }
     }

@@ -2,6 +2,7 @@
 
 pub mod calls;
 pub mod events;
+pub mod heatmap;
 pub mod memory;
 pub mod output;
 pub mod overview;
@@ -25,6 +26,7 @@ pub enum ScreenId {
     #[default]
     Overview,
     Calls,
+    Heatmap,
     Memory,
     Events,
     Output,
@@ -32,13 +34,15 @@ pub enum ScreenId {
 
 impl ScreenId {
     /// Every screen, in the order of their numbers.
-    pub const ALL: [Self; 5] = [Self::Overview, Self::Calls, Self::Memory, Self::Events, Self::Output];
+    pub const ALL: [Self; 6] =
+        [Self::Overview, Self::Calls, Self::Heatmap, Self::Memory, Self::Events, Self::Output];
 
     /// Its name on the command line and in help.
     pub fn name(self) -> &'static str {
         match self {
             Self::Overview => "overview",
             Self::Calls => "calls",
+            Self::Heatmap => "heatmap",
             Self::Memory => "memory",
             Self::Events => "events",
             Self::Output => "output",
@@ -129,6 +133,7 @@ pub struct Screens {
     pub calls: calls::Calls,
     /// The events; effects address it by name.
     pub events: events::Events,
+    heatmap: heatmap::Heatmap,
     memory: memory::Memory,
     output: output::Output,
 }
@@ -139,6 +144,7 @@ impl Screens {
         match id {
             ScreenId::Overview => &self.overview,
             ScreenId::Calls => &self.calls,
+            ScreenId::Heatmap => &self.heatmap,
             ScreenId::Events => &self.events,
             ScreenId::Memory => &self.memory,
             ScreenId::Output => &self.output,
@@ -150,6 +156,7 @@ impl Screens {
         match id {
             ScreenId::Overview => &mut self.overview,
             ScreenId::Calls => &mut self.calls,
+            ScreenId::Heatmap => &mut self.heatmap,
             ScreenId::Events => &mut self.events,
             ScreenId::Memory => &mut self.memory,
             ScreenId::Output => &mut self.output,

@@ -3,6 +3,9 @@
 use std::sync::Arc;
 
 use super::ScreenId;
+use crate::session::view::{
+    Column, EventKinds, Folds, Grouping, HeatColour, HeatRowsAt, HeatSubject, HeatTimeAt, NodeKey,
+};
 use super::memory::Tab;
 use crate::session::view::{Column, EventKinds, Folds, Grouping, MemoryGrouping, NodeKey};
 use crate::ui::effect::Scope;
@@ -37,6 +40,18 @@ pub enum Place {
         /// The newest is followed.
         follow: bool,
     },
+    /// A cell of the heatmap.
+    Heatmap {
+        /// Whose addresses are shown.
+        subject: HeatSubject,
+        /// By what cells are coloured.
+        colour: HeatColour,
+        /// Which rows.
+        at: HeatRowsAt,
+        /// Which columns.
+        time: HeatTimeAt,
+        /// Line and column of the cell.
+        cursor: (u16, u16),
     /// A row of the memory screen.
     Memory {
         /// What stands below the plot.
@@ -60,6 +75,7 @@ impl Place {
         match self {
             Self::Overview => ScreenId::Overview,
             Self::Calls { .. } => ScreenId::Calls,
+            Self::Heatmap { .. } => ScreenId::Heatmap,
             Self::Events { .. } => ScreenId::Events,
             Self::Memory { .. } => ScreenId::Memory,
             Self::Output(_) => ScreenId::Output,

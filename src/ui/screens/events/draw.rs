@@ -102,6 +102,14 @@ fn summary(state: &State, paint: &mut Paint<'_>, area: Rect) {
         paint.text(area.x, area.y, room, &text, Role::Strong);
         return;
     }
+    if let Some(within) = state.kinds.within() {
+        let ((from, to), (begin, end)) = (within.addresses, within.ns);
+        let way_back = paint.fill(Context::Events, "   {all-events}: all");
+        let text = format!("only {} of {:#x}..{:#x}", lens::words::range((begin, end)), from, to.saturating_sub(1));
+        let name = paint.name(area.x, area.y, room.saturating_sub(way_back.len() as u16).max(room / 2), &text, Role::Strong);
+        paint.text(name, area.y, (area.x + room).saturating_sub(name), &way_back, Role::Dim);
+        return;
+    }
     match &state.scope {
         None => {
             let text = format!("{} in order", kinds_name(state.kinds));

@@ -71,6 +71,7 @@ impl Screen for Events {
 
     fn limits(&self) -> Option<&'static str> {
         match (&self.scope, self.kinds == EventKinds::ALL) {
+            _ if self.kinds.within().is_some() => Some("what happened in this part of memory; {all-events} shows all"),
             (Some(_), _) => Some("these events; {all-events} shows all"),
             (None, false) => Some("these kinds of events; {kinds} chooses others"),
             (None, true) => None,
@@ -86,7 +87,7 @@ impl Screen for Events {
     }
 
     fn is_scoped(&self) -> bool {
-        self.scope.is_some()
+        self.is_scoped()
     }
 
     fn cancel(&mut self) -> bool {
@@ -112,6 +113,6 @@ impl Screen for Events {
     }
 
     fn leave(&mut self) {
-        self.show_scope(None);
+        self.show_all();
     }
 }

@@ -150,6 +150,19 @@ impl State {
         self.row(self.window.cursor)
     }
 
+    /// Whether only what is behind something is shown, or what happened in a part of memory.
+    pub fn is_scoped(&self) -> bool {
+        self.scope.is_some() || self.kinds.within().is_some()
+    }
+
+    /// Shows all events again that are behind nothing and of no part of memory.
+    pub fn show_all(&mut self) {
+        if self.kinds.within().is_some() {
+            self.show_kinds(EventKinds::ALL);
+        }
+        self.show_scope(None);
+    }
+
     /// Shows only the events behind a node, or all.
     pub fn show_scope(&mut self, scope: Option<Scope>) {
         if self.scope != scope {

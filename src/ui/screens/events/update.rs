@@ -26,7 +26,7 @@ pub fn update(state: &mut State, action: Action, body: Size) -> Effect {
         Action::Follow => state.follow = state.follow.flipped(),
         Action::ScrollRight => state.shift = state.shift.saturating_add(SHIFT),
         Action::ScrollLeft => state.shift = state.shift.saturating_sub(SHIFT),
-        Action::Unscope => state.show_scope(None),
+        Action::Unscope => state.show_all(),
         Action::Kinds => return Effect::Open(Popup::Kinds(state.kinds)),
         Action::Launcher => state.go_to_launcher(),
         Action::SelectRange => state.select(),

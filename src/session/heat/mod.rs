@@ -1,0 +1,13 @@
+//! The heatmap: unified memory by address and time, as screens and reports ask for it.
+
+mod cells;
+pub(super) mod glyphs;
+mod heats;
+mod kernels;
+mod picture;
+mod places;
+mod point;
+pub(super) mod view;
+
+pub(super) use heats::Heats;
+pub(super) use picture::State;
