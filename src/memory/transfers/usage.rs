@@ -139,7 +139,7 @@ mod tests {
             for &(start, length, bytes) in &all {
                 let mut before = 0;
                 for passed in 1..=length.max(1) {
-                    let now = if length == 0 { bytes } else { bytes * passed / length };
+                    let now = (bytes * passed).checked_div(length).unwrap_or(bytes);
                     *twin.entry((start + passed - 1) >> one.shift).or_default() += now - before;
                     before = now;
                 }
