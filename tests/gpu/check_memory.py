@@ -20,6 +20,7 @@ def check(what, got, want):
 
 kinds = {one["kind"]: one for one in allocations["by_kind"]}
 places = []
+flows = {}
 base = 0
 for line in open(said_path):
     words = line.split()
@@ -37,8 +38,24 @@ for line in open(said_path):
                 check(f"{kind} {key} {number}", found[key], number)
     elif words[:1] == ["base"]:
         base = int(words[1], 16)
+    elif words[:1] == ["flow"]:
+        flows[tuple(words[1:4])] = int(words[4])
+    elif words[:1] == ["staged"]:
+        staged = [one for one in report["transfers"]["staged"] if [one["from_device"], one["to_device"]] == list(map(int, words[1:3]))]
+        check(f"{words[3]} bytes went from {words[1]} to {words[2]} through the host", [one["bytes"] for one in staged], [int(words[3])])
     elif words[:1] == ["place"]:
         places.append(tuple(map(int, words[1:])))
+if places:
+    # Pages are of 4 KiB. What was never prefetched the host has written, of which there is no record.
+    pages = {where: sum(size for _, size, at in places if at == where) // 4096 for where in (0, -1, -2)}
+    last = {one["address"]: one["last_pages"] for one in report["migrated"]}[base]
+    for what, where in (("device", 0), ("host", -1), ("unknown", -2)):
+        check(f"{pages[where]} pages are {what}", last[what], pages[where])
+for (source, target, what), size in flows.items():
+    def end(device):
+        return None if device == "-1" else int(device)
+    found = [one for one in report["transfers"]["flows"] if (one["from_device"], one["to_device"]) == (end(source), end(target))]
+    check(f"{size} bytes from {source} to {target}: {what}", sum(one[what]["bytes"] for one in found if one[what]), size)
 check("no call is unread", allocations["unread_calls"], 0)
 if len(sys.argv) > 4:
     # Kinds 1 and 2 are bytes to the device and to the host.

@@ -22,11 +22,11 @@ int main() {
     CHECK(cudaMemPrefetchAsync(p + 6 * block, 65536, device, 0, 0));
     CHECK(cudaDeviceSynchronize());
     printf("base %p\n", (void *)p);
-    for (size_t i = 0; i < blocks; i++) {
+    for (size_t begin = 0, end; begin < blocks * block; begin = end) {
         int where = -3;
-        size_t begin = i * block, bytes = i == 6 ? 65536 : block;
-        CHECK(cudaMemRangeGetAttribute(&where, sizeof where, cudaMemRangeAttributeLastPrefetchLocation, p + begin, bytes));
-        printf("place %zu %zu %d\n", begin, bytes, where);
+        end = begin == 6 * block ? begin + 65536 : begin / block * block + block;
+        CHECK(cudaMemRangeGetAttribute(&where, sizeof where, cudaMemRangeAttributeLastPrefetchLocation, p + begin, end - begin));
+        printf("place %zu %zu %d\n", begin, end - begin, where);
     }
     return 0;
 }

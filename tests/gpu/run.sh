@@ -1,6 +1,6 @@
 #!/bin/bash
-# Everything that needs a GPU, in one go (under 8 minutes on one H200): builds CUDA programs with nvcc, runs each
-# with and without the hook, and holds the recording against what its source says.
+# Everything that needs a GPU, in one go (under 8 minutes on one H200; what needs two is skipped on one): builds CUDA programs
+# with nvcc, runs each with and without the hook, and holds the recording against what its source says.
 #
 #   tests/gpu/run.sh UMTUI [OUT]     UMTUI: the umtui binary; OUT: folder for logs and small traces
 set -u
@@ -29,6 +29,7 @@ nvcc -arch=native -O1 -cudart shared -o bounce_shared "$here/bounce.cu" &
 nvcc -arch=native -O1 -o memory_static "$here/memory.cu" -lcuda &
 nvcc -arch=native -O1 -cudart shared -o memory_shared "$here/memory.cu" -lcuda &
 nvcc -arch=native -O1 -o places "$here/places.cu" &
+nvcc -arch=native -O1 -o two "$here/two.cu" &
 nvcc -arch=native -O1 -o threads_static "$here/threads.cu" &
 nvcc -arch=native -O1 -cudart shared -o threads_shared "$here/threads.cu" &
 cc -O1 -I"$cuda/include" -o driver "$here/driver.c" -L"$cuda/lib64/stubs" -lcuda &
@@ -123,6 +124,8 @@ memory memory_static ./memory_static
 memory memory_shared ./memory_shared
 [ -f rows.so ] && ROWS_OUT=$work/places.rows CUDA_INJECTION64_PATH=$work/rows.so ./places >/dev/null 2>&1
 if [ -f places.rows ]; then memory places ./places places.rows; else memory places ./places; fi
+
+if ./two | grep -q skipped; then echo "skipped two: one device"; else memory two ./two; fi
 
 # Killed while it runs: what is older than a second is there.
 "$umtui" record -o "$work/rec/killed" -- ./bounce_static 5 60 >killed.out 2>&1 &

@@ -1,5 +1,6 @@
-// Two devices: a managed array that each of them writes in turn, and copies from one to the other. What must be found is printed
-// as "expect" lines; skipped, and said so, where there is but one device.
+// Two devices: copies from one to the other with and without peer access and through the host, and a managed array that each
+// of them writes in turn. What must be found is printed as "expect" lines, and as "flow FROM TO WHAT BYTES" where -1 is the
+// host; skipped, and said so, where there is but one device.
 #include <cstdio>
 #include <cuda_runtime.h>
 
@@ -10,15 +11,16 @@ __global__ void add(int *p, size_t n) {
 #define CHECK(x) do { cudaError_t e = (x); if (e != cudaSuccess) { printf("%s: %s\n", #x, cudaGetErrorString(e)); return 1; } } while (0)
 
 int main() {
-    int devices = 0;
+    int devices = 0, peers = 0;
     CHECK(cudaGetDeviceCount(&devices));
     if (devices < 2) {
         printf("skipped: one device\n");
         return 0;
     }
     const size_t bytes = 8 << 20, n = bytes / sizeof(int);
-    int *managed, *memory[2];
+    int *managed, *memory[2], *pinned;
     CHECK(cudaMallocManaged(&managed, bytes));
+    CHECK(cudaMallocHost(&pinned, bytes));
     for (size_t i = 0; i < n; i++) managed[i] = 0;
     for (int device = 0; device < 2; device++) {
         CHECK(cudaSetDevice(device));
@@ -31,7 +33,23 @@ int main() {
     }
     CHECK(cudaMemcpyPeer(memory[1], 1, memory[0], 0, bytes));
     CHECK(cudaDeviceSynchronize());
+    CHECK(cudaDeviceCanAccessPeer(&peers, 0, 1));
+    if (peers) {
+        CHECK(cudaSetDevice(0));
+        CHECK(cudaDeviceEnablePeerAccess(1, 0));
+        CHECK(cudaMemcpyPeerAsync(memory[1], 1, memory[0], 0, bytes / 2, 0));
+        CHECK(cudaDeviceSynchronize());
+    }
+    // Through the host, and back.
+    CHECK(cudaSetDevice(1));
+    CHECK(cudaMemcpy(pinned, memory[1], bytes / 4, cudaMemcpyDeviceToHost));
+    CHECK(cudaSetDevice(0));
+    CHECK(cudaMemcpy(memory[0], pinned, bytes / 4, cudaMemcpyHostToDevice));
     int sum = managed[0] + managed[n - 1];
     printf("sum %d\nexpect kernels 4\n", sum);
+    printf("flow -1 0 migrations %zu\nflow 0 1 migrations %zu\nflow 1 0 migrations %zu\n", bytes, 2 * bytes, bytes);
+    printf("flow 0 1 copies %zu\nflow 1 -1 copies %zu\nflow -1 0 copies %zu\n", peers ? bytes + bytes / 2 : bytes, bytes / 4, bytes / 4);
+    if (peers) printf("flow 0 1 with_peer_access %zu\nflow 0 1 without_peer_access %zu\n", bytes / 2, bytes);
+    printf("staged 1 0 %zu\n", bytes / 4);
     return 0;
 }
