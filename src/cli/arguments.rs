@@ -8,6 +8,8 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 use super::filter::Recorded;
 use super::links::Links;
 use crate::launch::{Capture, Gpu, RunOptions};
+use crate::lens::Moment;
+use crate::report::difference::{Figure, Threshold};
 use crate::report::HeatOf;
 
 /// Explore what CUDA programs do with unified memory, in the terminal, live or afterwards.
@@ -36,6 +38,8 @@ pub enum Command {
     Open(Open),
     /// Print the numbers of a recording
     Report(Report),
+    /// Compare two recordings, or two moments of one
+    Diff(Diff),
     /// Write a recording in another form
     Export(Export),
     /// Check, convert, list and show filters
@@ -299,12 +303,98 @@ pub struct Report {
     /// Lines of the heatmap
     #[arg(long, default_value = "24", requires = "heatmap", value_parser = clap::value_parser!(u16).range(8..=1000))]
     pub height: u16,
+    /// Also say what was in use at this moment: 1.5s, step:3, step:NAME#3, mark:NAME, peak, end; may be given several
+    /// times
+    #[arg(long, value_name = "MOMENT", value_parser = Moment::parse, allow_hyphen_values = true)]
+    pub snapshot: Vec<Moment>,
     #[command(flatten)]
     #[allow(missing_docs)]
     pub seen: Seen,
     #[command(flatten)]
     #[allow(missing_docs)]
     pub links: Links,
+}
+
+/// `umtui diff`.
+#[derive(Args, Debug)]
+#[command(after_help = "A moment is a time from the first event on (1.5s), the end of a turn of a range (step:3, \
+    step:NAME#3), a mark of the program (mark:NAME, mark:NAME#3), peak or end.\n\n\
+    The exit status is 0 if nothing was checked or there is no regression, 1 if there is one, and 2 if something cannot be \
+    read or a check cannot tell.")]
+pub struct Diff {
+    /// The recording before: a file or a folder
+    #[arg(value_name = "BEFORE")]
+    pub before: PathBuf,
+    /// The recording after; without it two moments of the first one are compared
+    #[arg(value_name = "AFTER")]
+    pub after: Option<PathBuf>,
+    /// Compare memory in use at this moment, of BEFORE if there are two recordings [default with two: their peaks, and
+    /// their ends]
+    #[arg(long, value_name = "MOMENT", value_parser = Moment::parse, allow_hyphen_values = true)]
+    pub from: Option<Moment>,
+    /// With memory in use at this one, of AFTER if there are two recordings [default: end; with two: the same as --from]
+    #[arg(long, value_name = "MOMENT", value_parser = Moment::parse, allow_hyphen_values = true)]
+    pub to: Option<Moment>,
+    /// How to print it
+    #[arg(long, value_enum, default_value = "text")]
+    pub format: ReportFormat,
+    /// End with status 1 if a figure has grown by more than this: a share (5%) or a size (64MiB)
+    #[arg(
+        long,
+        value_name = "THRESHOLD",
+        num_args = 0..=1,
+        require_equals = true,
+        default_missing_value = "0%",
+        value_parser = Threshold::parse
+    )]
+    pub fail_on_regression: Option<Threshold>,
+    /// Figures to check [default: memory]
+    #[arg(long, value_name = "FIGURES", value_delimiter = ',', value_enum, requires = "fail_on_regression")]
+    pub regression_of: Vec<Compared>,
+    #[command(flatten)]
+    #[allow(missing_docs)]
+    pub seen: Seen,
+}
+
+/// Figures that can be checked.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum Compared {
+    /// Memory in use.
+    Memory,
+    /// Bytes of pages that moved.
+    Moved,
+    /// Page faults.
+    Faults,
+    /// Calls by the program.
+    Calls,
+    /// Time in them.
+    Time,
+}
+
+impl Compared {
+    /// As it is written.
+    #[must_use]
+    pub const fn word(self) -> &'static str {
+        match self {
+            Self::Memory => "memory",
+            Self::Moved => "moved",
+            Self::Faults => "faults",
+            Self::Calls => "calls",
+            Self::Time => "time",
+        }
+    }
+}
+
+impl From<Compared> for Figure {
+    fn from(compared: Compared) -> Self {
+        match compared {
+            Compared::Memory => Self::Memory,
+            Compared::Moved => Self::Moved,
+            Compared::Faults => Self::Faults,
+            Compared::Calls => Self::Calls,
+            Compared::Time => Self::Time,
+        }
+    }
 }
 
 /// Other forms.

@@ -96,6 +96,10 @@ pub fn run(arguments: &Demo) -> anyhow::Result<u8> {
         report::run(&Report {
             paths: vec![folder.path().to_owned()],
             format: arguments.format,
+            heatmap: None,
+            width: 80,
+            height: 24,
+            snapshot: Vec::new(),
             seen: Seen::default(),
             links: super::links::Links::default(),
         })?;

@@ -22,6 +22,7 @@ pub fn run(arguments: &Export) -> anyhow::Result<u8> {
     let lens = super::lens::lens(&arguments.seen)?;
     let progress = Progress::begin();
     let mut loaded = Loaded::load_telling(&arguments.paths, &mut |headway| progress.tell(headway))?;
+    super::lens::doubts(&lens, &progress);
     super::lens::look_through(&mut loaded, &lens, &progress)?;
     let loaded = loaded;
     if arguments.output == Path::new("-") {

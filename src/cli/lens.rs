@@ -64,7 +64,14 @@ pub(super) fn doubt(look: &Look) -> Option<String> {
     filter::doubts(&chosen.condition).into_iter().next().map(|doubt| format!("--filter: {doubt}"))
 }
 
-/// Looks at recordings through it, and says what of the filter may not be meant.
+/// Says what of the filter may not be meant.
+pub(super) fn doubts((lens, _): &(Lens, String), progress: &Progress) {
+    for doubt in lens.condition.iter().flat_map(|condition| filter::doubts(condition)) {
+        progress.say(&format!("umtui: --filter: {doubt}"));
+    }
+}
+
+/// Looks at recordings through it.
 ///
 /// # Errors
 /// If it is none.
@@ -73,9 +80,6 @@ pub(super) fn look_through(
     (lens, text): &(Lens, String),
     progress: &Progress,
 ) -> anyhow::Result<()> {
-    for doubt in lens.condition.iter().flat_map(|condition| filter::doubts(condition)) {
-        progress.say(&format!("umtui: --filter: {doubt}"));
-    }
     if !lens.is_clear() {
         loaded.look_through_telling(lens, text, NAMING, &mut |headway| progress.tell(headway))?;
         let steps = loaded.lens_status().and_then(|status| status.steps).filter(|steps| steps.ns.is_none());

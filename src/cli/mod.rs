@@ -6,6 +6,7 @@ mod completions;
 mod config;
 mod coverage;
 mod demo;
+mod diff;
 mod doctor;
 mod env;
 mod export;
@@ -81,6 +82,7 @@ fn dispatch(arguments: Arguments) -> anyhow::Result<u8> {
         Command::Record(arguments) => record::run(&arguments),
         Command::Open(arguments) => open::run(&arguments),
         Command::Report(arguments) => report::run(&arguments),
+        Command::Diff(arguments) => diff::run(&arguments),
         Command::Export(arguments) => export::run(&arguments),
         Command::Filter(arguments) => filter::run(&arguments),
         Command::Stream(arguments) => stream::run(&arguments),

@@ -16,13 +16,21 @@ pub fn run(arguments: &Report) -> anyhow::Result<u8> {
     let lens = super::lens::lens(&arguments.seen)?;
     let progress = Progress::begin();
     let mut loaded = Loaded::load_telling(&arguments.paths, &mut |headway| progress.tell(headway))?;
+    super::lens::doubts(&lens, &progress);
     super::lens::look_through(&mut loaded, &lens, &progress)?;
     progress.tell(Headway { stage: Stage::Summing, share: None, events: 0 });
     let text = match (arguments.heatmap, arguments.format) {
         (Some(of), ReportFormat::Text) => report::heatmap(&mut loaded, of, look(arguments)),
         (Some(of), ReportFormat::Json) => report::heatmap_json(&mut loaded, of, (arguments.width, arguments.height)),
-        (None, ReportFormat::Text) => Ok(report::text(&report::Report::with(&mut loaded, &arguments.links.options()))),
-        (None, ReportFormat::Json) => Ok(report::json(&report::Report::with(&mut loaded, &arguments.links.options()))),
+        (None, format) => {
+            let mut report = report::Report::with(&mut loaded, &arguments.links.options());
+            let path = arguments.paths.first().map(|path| path.display().to_string()).unwrap_or_default();
+            report.snapshots = report::snapshots(&mut loaded, &path, &arguments.snapshot)?;
+            Ok(match format {
+                ReportFormat::Text => report::text(&report),
+                ReportFormat::Json => report::json(&report),
+            })
+        }
     };
     let text = text.map_err(|why| anyhow::anyhow!("--heatmap: {why}"))?;
     drop(progress);

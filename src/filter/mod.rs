@@ -28,4 +28,4 @@ pub use normal::{MAX_DEPTH, order};
 pub use pattern::{MAX_BYTES as MAX_PATTERN, Matcher, PatternError};
 pub use presets::{Listed, listed, listed_in, named, named_or_read, user_folder};
 pub use recorded::compiled;
-pub use units::time;
+pub use units::{size, time};

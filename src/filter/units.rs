@@ -45,6 +45,14 @@ pub fn time(text: &str) -> Result<u64, String> {
     number(NumberField::Time, text)
 }
 
+/// A size in bytes: `64KiB`, `1.5 MiB`, `4096`. This is how sizes are read wherever one is typed.
+///
+/// # Errors
+/// What was expected, if it is none or too large.
+pub fn size(text: &str) -> Result<u64, String> {
+    number(NumberField::Size, text)
+}
+
 /// A quantity: ns or bytes. What is less than one of these is cut off.
 pub(super) fn number(field: NumberField, text: &str) -> Result<u64, String> {
     let (what, units): (_, &[(&str, u64)]) = match field {

@@ -159,7 +159,7 @@ pub struct Refused {
 
 /// The account of what the lens selects, and how many calls could not be read. Places in the program that look alike are
 /// one: a line that was inlined in several functions has several addresses.
-fn account(loaded: &mut Loaded, found: &[Arc<Found>]) -> (Account, u64) {
+pub(super) fn account(loaded: &mut Loaded, found: &[Arc<Found>]) -> (Account, u64) {
     let selected = loaded.selected();
     let (mut blocks, mut refused, mut unread) = (Vec::new(), Vec::new(), 0);
     for (process, found) in (0..u16::MAX).map(ProcessId).zip(found) {
@@ -287,11 +287,11 @@ fn sums(totals: &Totals) -> Sums {
     }
 }
 
-fn pid(loaded: &Loaded, process: ProcessId) -> u32 {
+pub(super) fn pid(loaded: &Loaded, process: ProcessId) -> u32 {
     loaded.trace().process(process).map_or(0, |process| process.pid)
 }
 
-fn known(device: u8) -> Option<u8> {
+pub(super) fn known(device: u8) -> Option<u8> {
     Some(device).filter(|&device| device != NO_DEVICE)
 }
 

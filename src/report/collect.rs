@@ -10,6 +10,8 @@ use super::gpu::{GpuBlock, Work, work};
 use super::graphs::{self, Graph};
 use super::migrated::{self, Moves};
 use super::ranges::{self, RangeRow};
+use super::rises::{self, Rises};
+use super::snapshot::SnapshotBlock;
 use super::transfers::{self, Transfers};
 use crate::graph::{Cells, Gpu, QUANTILE_ERROR_PCT, Stats};
 use crate::lens::{Selected, TimeRange};
@@ -45,6 +47,10 @@ pub struct Report {
     pub transfers: Option<Transfers>,
     /// Who moves pages; `None`: not recorded.
     pub migrated: Option<Moves>,
+    /// Who holds more memory with each step; `None`: no range repeats, or the arguments of calls are not recorded.
+    pub rises: Option<Rises>,
+    /// What was in use at the moments that were asked for ([`super::snapshots`]).
+    pub snapshots: Vec<SnapshotBlock>,
     /// Functions of which calls failed, the most failures first.
     pub failures: Vec<Failure>,
     /// The first of each process, and the first error that stays of each device.
@@ -122,7 +128,7 @@ pub struct Step {
 }
 
 impl LensBlock {
-    fn of(loaded: &Loaded) -> Option<Self> {
+    pub(super) fn of(loaded: &Loaded) -> Option<Self> {
         let status = loaded.lens_status()?;
         let steps = status.steps.clone();
         let range = match &loaded.lens().range {
@@ -248,6 +254,7 @@ impl Report {
         let allocations = allocations::of(loaded, &found);
         let migrated = migrated::of(loaded, &found);
         let transfers = transfers::of(loaded, &found, links);
+        let rises = rises::of(loaded, &found);
         let unfinished = loaded.unfinished();
         let unreadable = loaded.unreadable();
         let trace = loaded.trace();
@@ -280,6 +287,8 @@ impl Report {
             allocations,
             migrated,
             transfers,
+            rises,
+            snapshots: Vec::new(),
             apis,
             failures,
             first_failures,

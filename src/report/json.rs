@@ -10,6 +10,8 @@ use super::gpu_json::{self, GpuKeys};
 use super::graphs::Graph;
 use super::migrated::{ByKernel, Migrated};
 use super::ranges::RangeRow;
+use super::rises::Rises;
+use super::snapshot::SnapshotBlock;
 use super::transfers::Transfers;
 use crate::session::left_out::LeftOut;
 use crate::session::safe::prints;
@@ -39,6 +41,8 @@ struct Root<'a> {
     migrated_by_kernel: Option<&'a [ByKernel]>,
     first_failures: &'a [FirstFailure],
     allocations: Option<&'a Allocations>,
+    rises: Option<&'a Rises>,
+    snapshots: &'a [SnapshotBlock],
     findings: [(); 0],
     not_checked: [(); 0],
 }
@@ -170,6 +174,8 @@ pub fn json(report: &Report) -> String {
         migrated_by_kernel: report.migrated.as_ref().and_then(|moves| moves.kernels.as_deref()),
         first_failures: &report.first_failures,
         allocations: report.allocations.as_ref(),
+        rises: report.rises.as_ref(),
+        snapshots: &report.snapshots,
         findings: [],
         not_checked: [],
     };

@@ -4,6 +4,7 @@
 
 mod allocations;
 mod collect;
+pub mod difference;
 mod first_failures;
 mod gpu;
 mod gpu_json;
@@ -12,7 +13,10 @@ mod graphs;
 mod heatmap;
 mod json;
 mod migrated;
+mod moment;
 mod ranges;
+mod rises;
+mod snapshot;
 mod table;
 mod text;
 mod transfers;
@@ -29,6 +33,9 @@ pub use graphs::{Graph, Kernel as GraphKernel};
 pub use heatmap::{HeatLook, HeatOf, heatmap, heatmap_json};
 pub use json::{json, printable};
 pub use migrated::{ByKernel, LastPages, Migrated, Moves, Order};
+pub use moment::{MomentBlock, Unfound};
 pub use ranges::RangeRow;
+pub use rises::{RiseRow, Rises};
+pub use snapshot::{SnapshotBlock, snapshots};
 pub use text::text;
 pub use transfers::Transfers;

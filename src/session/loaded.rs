@@ -16,7 +16,7 @@ use crate::correlate::Allocations;
 use crate::graph::{Cells, Gpu, Grouping, Stats, TOP, Tree, What};
 use crate::lens::{Lens, Plan, PlanError, Selected};
 use crate::parse::ParseError;
-use crate::symbols::{SIDE_FILE, Symbols};
+use crate::symbols::{SIDE_FILE, Symbol, Symbols};
 use crate::trace::{ApiId, Bytes, OpenCall, ProcessId, SiteId, Trace, TrackId};
 
 /// Reading is told to stop after so long, and goes on at once.
@@ -295,6 +295,12 @@ impl Loaded {
     pub fn site(&mut self, site: SiteId) -> String {
         let model = &mut self.engine.model;
         model.symbols.label(&model.trace, site)
+    }
+
+    /// What is known of the code at a call site.
+    pub fn symbol(&mut self, site: SiteId) -> Option<Arc<Symbol>> {
+        let model = &mut self.engine.model;
+        model.symbols.get(&model.trace, site)
     }
 
     /// Whether a process still runs.
