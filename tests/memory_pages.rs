@@ -87,3 +87,18 @@ fn without_records_of_the_gpu_nothing_is_known() {
     let report = recorded(folder.path(), "pingpong", &["--no-gpu"], 1);
     assert_eq!((&report["migrated"], &report["migrated_by_kernel"]), (&Value::Null, &Value::Null));
 }
+
+/// One round by faults and one with a prefetch, of 1 MiB, as an H200 has recorded it.
+#[test]
+fn what_a_real_device_recorded_comes_out_to_the_page() {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/h200-bounce.log");
+    let report = report(&[&path]);
+    let one = only(&report);
+    let of = |key: &str| one[key].as_u64().unwrap_or_else(|| panic!("{key}: {one}"));
+    assert_eq!((of("alternations"), of("most_alternations")), (3 * 256, 3));
+    assert_eq!((of("moved_once_bytes"), of("moved_pct"), of("contradicted_bytes")), (MIB, 400, 0));
+    assert_eq!((of("prefetched_bytes"), of("needless_bytes"), of("evicted_bytes")), (MIB, 0, 0));
+    assert_eq!(one["last_pages"], json!({ "host": 256, "device": 0, "several": 0, "unknown": 0 }));
+    assert_eq!((of("cpu_faults"), of("gpu_faults")), (15, 3));
+    assert_eq!(one["gpu_pattern"]["kind"], "undecided");
+}

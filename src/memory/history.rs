@@ -7,6 +7,10 @@
 //!
 //! Records come late. One that is earlier than what has been gone through undoes all that has happened since then, in all
 //! blocks, and that is gone through again together with it.
+//!
+//! Who wants it keeps one for each process: [`History::set_told`] with [`super::told`] whenever the table of allocations is
+//! found anew, [`History::advance`] with the process's lane of unified memory while there is time, and then
+//! [`History::for_each`] for rectangles, [`History::samples`] for the rows of a picture, [`super::life`] for one page.
 
 mod past;
 

@@ -69,21 +69,53 @@ pub struct Page {
     pub state: State,
     /// Where its last move took it from; unknown before it has moved.
     pub left: Homes,
-    /// How often it has moved.
-    pub moves: u32,
+    /// Whether it has moved.
+    pub moved: bool,
     /// How often it has moved back to where its move before had taken it from.
     pub returns: u32,
 }
 
-/// What is kept of a page.
+/// What is kept of a page. There may be one for each page, so it is small.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct Kept {
-    left: Homes,
-    moves: u32,
     returns: u32,
     /// [`Use`] when it came to where it is.
     came: u32,
     state: StateId,
+    left: Left,
+    moved: bool,
+}
+
+const _: () = assert!(size_of::<(u16, Kept)>() == 16);
+
+/// Where a move took pages from: nothing if that is not told, or several places.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+struct Left(u8);
+
+impl Left {
+    fn of(from: Option<Place>, homes: Homes) -> Self {
+        let place = from.or_else(|| homes.places().next().filter(|_| homes.count() == 1));
+        Self(place.map_or(0, Self::number))
+    }
+
+    const fn number(place: Place) -> u8 {
+        match place {
+            Place::Host => 1,
+            Place::Device(device) => 2 + if device < 62 { device } else { 62 },
+        }
+    }
+
+    const fn is(self, place: Place) -> bool {
+        self.0 == Self::number(place)
+    }
+
+    fn homes(self) -> Homes {
+        match self.0 {
+            0 => Homes::NONE,
+            1 => Homes::one(Place::Host),
+            device => Homes::one(Place::Device(device - 2)),
+        }
+    }
 }
 
 /// How much work had begun on a device before some moment: to tell whether any ran between two moments. [`Use::KNOWN`]:
@@ -181,8 +213,8 @@ impl Residency {
     /// What is known of a page.
     #[must_use]
     pub fn page(&self, page: u64) -> Page {
-        let Kept { left, moves, returns, state, .. } = self.pages.get(page);
-        Page { state: self.states.get(state), left, moves, returns }
+        let Kept { left, moved, returns, state, .. } = self.pages.get(page);
+        Page { state: self.states.get(state), left: left.homes(), moved, returns }
     }
 
     /// Where the pages `from..to` are.
@@ -224,18 +256,18 @@ impl Kept {
         count: u64,
         outcome: &mut Outcome,
     ) -> Self {
-        let returns = self.moves > 0 && self.left.has(to);
+        let returns = self.left.is(to);
         let add = |sum: &mut u64, wanted: bool| *sum += if wanted { count } else { 0 };
         add(&mut outcome.contradicted, before.homes == Homes::one(to));
-        add(&mut outcome.first, self.moves == 0);
+        add(&mut outcome.first, !self.moved);
         add(&mut outcome.returned, returns);
         add(&mut outcome.evicted, returns && before.evicted);
         let unused = self.came != Use::KNOWN && self.came == work.leaving;
         add(&mut outcome.needless, returns && unused && from.is_some_and(|from| before.homes == Homes::one(from)));
         let is_used = cause.is_access() || cause == Cause::Unknown || to == Place::Host;
         let after = Self {
-            left: from.map_or(before.homes, Homes::one),
-            moves: self.moves.saturating_add(1),
+            left: Left::of(from, before.homes),
+            moved: true,
             returns: self.returns.saturating_add(u32::from(returns)),
             came: if is_used { Use::KNOWN } else { work.coming },
             state: self.state,

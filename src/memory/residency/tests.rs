@@ -24,7 +24,8 @@ fn pages_that_bounce_return_each_time_but_the_first() {
     // Half of them come again, though nothing is recorded of their having left.
     let again = residency.tell((0x100, 0x108), TO_GPU);
     assert_eq!((again.first, again.contradicted), (0, 8));
-    assert_eq!((residency.page(0x10f).moves, residency.page(0x10f).returns), (3, 2));
+    let last = residency.page(0x10f);
+    assert_eq!((last.moved, last.returns, last.left), (true, 2, Homes::one(Place::Host)));
     assert_eq!(residency.shares(0x100, 0x200), Shares { device: 16, unknown: 240, ..Shares::default() });
     assert!(residency.all_at(0x100, 0x110, GPU) && !residency.all_at(0x100, 0x111, GPU));
     residency.tell(range, Happening::Fresh);
