@@ -389,6 +389,10 @@ fn structures_by_value_arrive_bit_exact() {
         ("cudaMemset3D", 1),
     ]);
     assert!(run.stdout.contains("sum 189000 of 189000"), "{}", run.stdout);
+    // Two sides are written behind an address, the third lies in the structure itself.
+    let events = run.events();
+    let made = of(&events, "cudaMalloc3D")[0];
+    assert_eq!(["width", "height", "depth"].map(|role| made.get(role)), ["100", "7", "3"]);
 }
 
 #[test]

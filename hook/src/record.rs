@@ -5,7 +5,7 @@ use umtui_wire::activity::{KIND_SUBMIT, POINTERS_CUT, POINTERS_MAX};
 use umtui_wire::checksum::of_slots;
 use umtui_wire::chunk::{DESK_CALLS, OpenCall};
 use umtui_wire::record::{DURATION_AT, FLAG_ENTRY, FLAG_LONG, FLAG_NOT_STATUS, Head, KIND_CALL, SLOT_BYTES, pack_site};
-use umtui_wire::table::{Access, Op};
+use umtui_wire::table::{Access, Op, pool_attribute_is_wide};
 
 use crate::append::{commit, room, with_chunk};
 use crate::arch::Frame;
@@ -347,7 +347,7 @@ unsafe fn argument(frame: &Frame, op: &Op, lowest: u64, record: *mut u8) {
     }
 }
 
-/// Reads the arguments of a call some of which are strings or digests.
+/// Reads the arguments of a call some of which are strings, digests, or of as many bytes as another one says.
 ///
 /// # Safety
 /// As [`argument`].
@@ -365,6 +365,10 @@ unsafe fn all_arguments(frame: &Frame, slot: &Slot, succeeded: bool, record: *mu
                     let words = frame.words().add(usize::from(op.word));
                     let begin = if op.access == Access::Digest { words.addr() as u64 } else { *words };
                     put(record, usize::from(op.at), digest(begin, usize::from(op.field), succeeded));
+                }
+                Access::PoolAttribute => {
+                    let word = *frame.words().add(usize::from(op.word));
+                    put(record, usize::from(op.at), pool_attribute(frame, word, succeeded));
                 }
                 _ => argument(frame, op, lowest_address(succeeded), record),
             }
@@ -385,6 +389,25 @@ unsafe fn text(access: Access, word: u64, succeeded: bool) -> u32 {
             Access::Text => definitions::string_at(word),
             _ if succeeded && word >= 4096 => definitions::c_string(*(word as *const *const core::ffi::c_char)),
             _ => 0,
+        }
+    }
+}
+
+/// The value of a memory pool's attribute, which the call's second argument names.
+///
+/// # Safety
+/// As [`argument`], of a call that has such an argument.
+unsafe fn pool_attribute(frame: &Frame, word: u64, succeeded: bool) -> u64 {
+    let [_, attribute, ..] = frame.registers;
+    if word < lowest_address(succeeded) {
+        return 0;
+    }
+    // SAFETY: the call has succeeded, so it has read or written as many bytes as the attribute has.
+    unsafe {
+        if pool_attribute_is_wide(attribute as u32) {
+            (word as *const u64).read_unaligned()
+        } else {
+            u64::from((word as *const u32).read_unaligned())
         }
     }
 }

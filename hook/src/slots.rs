@@ -101,7 +101,7 @@ pub const ACTION_LAUNCH: u8 = 4;
 pub const ACTION_LAUNCH_EX: u8 = 8;
 /// Kernel handles may be reused from here on.
 pub const ACTION_UNLOAD: u8 = 16;
-/// Some argument is a string, or a structure of which a digest is wanted.
+/// Some argument is a string, a structure of which a digest is wanted, or of as many bytes as another one says.
 pub const READS_MORE: u8 = 32;
 /// The call begins or ends the recording, if it was asked to.
 pub const CONTROLS_RECORDING: u8 = 64;

@@ -107,7 +107,13 @@ pub struct Record<'a> {
     flags: CallFlags,
 }
 
-impl Record<'_> {
+impl<'a> Record<'a> {
+    /// Of bytes that were read.
+    #[must_use]
+    pub const fn of_bytes(bytes: &'a [u8], flags: CallFlags) -> Self {
+        Self { bytes, flags }
+    }
+
     fn word(&self, index: usize) -> u64 {
         let eight = self.bytes.get(index * 8..).and_then(|rest| rest.first_chunk::<8>());
         eight.map_or(0, |eight| u64::from_le_bytes(*eight))

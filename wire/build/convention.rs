@@ -81,13 +81,15 @@ impl Arguments {
         }
     }
 
-    /// How the bytes of a structure of over 16 are reached from the word that [`Arguments::take`] tells: they begin
-    /// there, or it holds their address.
+    /// Whether the bytes of a structure of over 16 begin in the word that [`Arguments::take`] tells, or it holds their
+    /// address.
+    pub fn passes_structures(&self) -> bool {
+        self.convention == Convention::SystemV
+    }
+
+    /// How a digest of such a structure is made.
     pub fn structure_access(&self) -> &'static str {
-        match self.convention {
-            Convention::SystemV => "Digest",
-            Convention::Aapcs64 => "DigestAt",
-        }
+        if self.passes_structures() { "Digest" } else { "DigestAt" }
     }
 
     /// Bytes of arguments on the stack so far.

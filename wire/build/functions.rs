@@ -135,18 +135,28 @@ fn pointee_bytes(kind: &str) -> usize {
 fn lay_out(name: &str, arguments: Arguments, parameters: &[&str]) -> Layout {
     let mut layout = Layout { arguments, used: Vec::new(), ops: Vec::new(), signature: format!("{name}(") };
     let mut places: Vec<(&str, usize)> = Vec::new();
+    // Structures that are passed themselves, and not their address.
+    let mut values: Vec<&str> = Vec::new();
     for parameter in parameters {
         let (role, kind) = parameter.split_once(':').unwrap_or_else(|| panic!("{name}: {parameter} has no type"));
         if let Some((kind, source)) = kind.split_once('<') {
             let (other, offset) = source.split_once('+').unwrap_or_else(|| panic!("{name}: {parameter}"));
-            let offset = offset.parse().unwrap_or_else(|_| panic!("{name}: {parameter}"));
+            let offset: usize = offset.parse().unwrap_or_else(|_| panic!("{name}: {parameter}"));
             let word = places.iter().find(|(role, _)| *role == other).unwrap_or_else(|| panic!("{name}: no {other}")).1;
-            layout.record(role, &format!("*{kind}"), word, "Pointee", offset, pointee_bytes(kind));
+            if values.contains(&other) {
+                // Shown as if it lay behind an address: where it does, it is read after success only.
+                assert!(offset.is_multiple_of(8) && pointee_bytes(kind) == 8, "{name}: {parameter} is no word");
+                layout.record(role, &format!("*{kind}"), word + offset / 8, "Value", 0, 8);
+            } else {
+                layout.record(role, &format!("*{kind}"), word, "Pointee", offset, pointee_bytes(kind));
+            }
         } else if let Some(pointee) = kind.strip_prefix('*') {
             let word = layout.take(Class::Word);
             places.push((role, word));
             if pointee == "str" {
                 layout.record(role, kind, word, "PointeeText", 0, 4);
+            } else if pointee == "attr" {
+                layout.record(role, "*u64", word, "PoolAttribute", 0, 8);
             } else if let Passing::Digest(bytes) = passing(pointee) {
                 layout.record(role, "*handle", word, "DigestAt", bytes, 8);
             } else {
@@ -175,7 +185,11 @@ fn lay_out(name: &str, arguments: Arguments, parameters: &[&str]) -> Layout {
                     layout.take(Class::Vector);
                 }
                 Passing::Structure(bytes) => {
-                    layout.take(Class::Structure(bytes));
+                    let word = layout.take(Class::Structure(bytes));
+                    places.push((role, word));
+                    if layout.arguments.passes_structures() {
+                        values.push(role);
+                    }
                 }
                 Passing::Digest(bytes) => {
                     let access = layout.arguments.structure_access();

@@ -43,6 +43,9 @@ pub enum Access {
     Digest = 6,
     /// `field` bytes at the address in the word, after success: their checksum, 8 bytes.
     DigestAt = 7,
+    /// The word is the address of the value of a memory pool's attribute, which the second argument names: 8 bytes of
+    /// some ([`pool_attribute_is_wide`]), of others 4, after success. It takes 8 bytes.
+    PoolAttribute = 8,
 }
 
 impl Access {
@@ -52,9 +55,9 @@ impl Access {
         matches!(self, Self::Value4 | Self::Value8 | Self::Pointee4 | Self::Pointee8)
     }
 
-    /// Bit of the values: 8 bytes, not 4. Says nothing of text and digests.
+    /// Bit of the values: 8 bytes, not 4. Says nothing of text, digests and attributes.
     pub const WIDE: u8 = 1;
-    /// Bit of the values: an address is followed. Says nothing of text and digests.
+    /// Bit of the values: an address is followed. Says nothing of text, digests and attributes.
     pub const POINTEE: u8 = 2;
 }
 
@@ -111,6 +114,13 @@ pub fn find(name: &[u8], major: u8) -> Option<usize> {
     named(name).find(|&index| {
         FUNCTIONS.get(index).is_some_and(|function| function.majors.0 <= major && major <= function.majors.1)
     })
+}
+
+/// Whether the value of an attribute of memory pools has 8 bytes: release threshold, reserved and used memory. Others have
+/// 4, or may have.
+#[must_use]
+pub const fn pool_attribute_is_wide(attribute: u32) -> bool {
+    matches!(attribute, 4..=8)
 }
 
 /// Why the hook leaves a function of the table alone.
@@ -204,7 +214,8 @@ mod tests {
             let mut cells = std::collections::BTreeSet::new();
             for op in function.ops {
                 let width = match op.access {
-                    Access::Value8 | Access::Pointee8 | Access::Digest | Access::DigestAt => 8,
+                    Access::Value8 | Access::Pointee8 | Access::PoolAttribute => 8,
+                    Access::Digest | Access::DigestAt => 8,
                     _ => 4,
                 };
                 let at = usize::from(op.at);

@@ -42,7 +42,14 @@ fn a_record_is_laid_out_alike_whatever_the_machine() {
     for (one, other) in system_v.0.iter().zip(&aapcs64.0) {
         assert_eq!((&one.name, one.majors), (&other.name, other.majors), "order, and so api ids");
         let shared = |function: &Function| {
-            let steps: Vec<_> = function.ops.iter().map(|op| (op.access, op.field, op.at)).collect();
+            // Structures are words of the stack by the one convention, and lie behind an address by the other.
+            let kind = |op: &functions::Op| match op.access {
+                "Value8" | "Pointee8" => "8 bytes",
+                "Digest" | "DigestAt" => "digest",
+                other => other,
+            };
+            let step = |op: &functions::Op| (kind(op), op.at);
+            let steps: Vec<_> = function.ops.iter().map(step).collect();
             (function.signature.clone(), function.extra, steps, function.known, function.returns, function.layer)
         };
         assert_eq!(shared(one), shared(other), "{}", one.name);
@@ -99,9 +106,19 @@ fn structures_over_16_bytes_lie_on_the_stack_or_go_by_reference() {
     // cudaMemset3D(pitched, value, extent).
     assert_eq!(words(Convention::SystemV, "cudaMemset3D"), [0]);
     assert_eq!(words(Convention::Aapcs64, "cudaMemset3D"), [1]);
-    // cudaIpcOpenMemHandle(pointer, handle, flags).
-    assert_eq!(words(Convention::SystemV, "cudaIpcOpenMemHandle"), [0, 1]);
-    assert_eq!(words(Convention::Aapcs64, "cudaIpcOpenMemHandle"), [0, 2]);
+    // cudaIpcOpenMemHandle(pointer, digest of handle, flags).
+    assert_eq!(words(Convention::SystemV, "cudaIpcOpenMemHandle"), [0, 8, 1]);
+    assert_eq!(words(Convention::Aapcs64, "cudaIpcOpenMemHandle"), [0, 1, 2]);
+}
+
+#[test]
+fn fields_of_a_structure_are_its_words_or_lie_behind_its_address() {
+    // cudaMalloc3DArray(array, desc, extent, flags): array, flags, three of the extent, five of the descriptor.
+    assert_eq!(words(Convention::SystemV, "cudaMalloc3DArray"), [0, 2, 8, 9, 10, 1, 1, 1, 1, 1]);
+    assert_eq!(words(Convention::Aapcs64, "cudaMalloc3DArray"), [0, 3, 2, 2, 2, 1, 1, 1, 1, 1]);
+    let (functions, _) = functions::read(SOURCE, Convention::Aapcs64);
+    let fields = find(&functions, "cudaMalloc3DArray", 13).ops.iter().map(|op| op.field).collect::<Vec<_>>();
+    assert_eq!(fields, [0, 0, 0, 8, 16, 0, 4, 8, 12, 16]);
 }
 
 #[test]

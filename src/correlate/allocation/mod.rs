@@ -3,6 +3,7 @@
 //! An address or a handle comes again after it was released, and then it is another allocation. Between the release's call
 //! and its return work that is under way may still use the memory: it counts as the old one's.
 
+mod extent;
 mod find;
 mod ledger;
 mod lookup;

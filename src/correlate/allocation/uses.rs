@@ -1,6 +1,7 @@
 //! What functions do to memory, by name, and where their arguments say so.
 
 use super::super::calls::bare;
+use super::extent::Extent;
 use super::ledger::{Event, Release, Released};
 use super::opened::Handed;
 use super::{Allocation, AllocationKind, End, Refused};
@@ -47,8 +48,10 @@ pub enum Place {
 pub enum Size {
     /// An argument.
     Bytes(Argument),
-    /// Bytes of a row, rows. Of three dimensions the third is not recorded: the size is that of one layer.
-    Rows(Argument, Argument),
+    /// Bytes of a row, rows, layers. Where layers are not recorded, as in older recordings, the size is that of one.
+    Rows(Argument, Argument, Option<Argument>),
+    /// What the descriptor of an array says.
+    Array(Box<Extent>),
     /// It is not recorded.
     Unknown,
 }
@@ -56,9 +59,7 @@ pub enum Size {
 impl Use {
     /// Of a function, by its name without endings.
     pub fn of(api: &Api, base: &str) -> Option<Self> {
-        use AllocationKind::{
-            Array, Device, Graph, Managed, Mapped, Physical, Pinned, Pool, Registered, Shared, Static,
-        };
+        use AllocationKind::{Device, Graph, Managed, Mapped, Physical, Pinned, Pool, Registered, Shared, Static};
         let argument = |role| api.signature.role(role).cloned();
         let kind = match bare(base) {
             "Malloc" | "MallocPitch" | "Malloc3D" | "MemAlloc" | "MemAllocPitch" => Device,
@@ -72,9 +73,9 @@ impl Use {
             "IpcOpenMemHandle" | "MemPoolImportPointer" => Shared,
             "LibraryGetManaged" => Static,
             "MallocArray" | "Malloc3DArray" | "ArrayCreate" | "Array3DCreate" => {
-                return Some(Self::handle(Array, argument("array")?));
+                return Some(Self::array(api, argument("array")?));
             }
-            "MallocMipmappedArray" | "MipmappedArrayCreate" => return Some(Self::handle(Array, argument("mipmap")?)),
+            "MallocMipmappedArray" | "MipmappedArrayCreate" => return Some(Self::array(api, argument("mipmap")?)),
             "Free" | "FreeHost" | "FreeAsync" | "HostUnregister" | "MemFree" | "MemFreeHost" | "MemFreeAsync"
             | "MemHostUnregister" | "IpcCloseMemHandle" => return Some(Self::Release(argument("ptr")?, None)),
             "IpcGetMemHandle" => return Some(Self::HandOut(argument("handle")?, argument("ptr")?)),
@@ -95,7 +96,7 @@ impl Use {
             }
             _ => return None,
         };
-        let rows = || Some(Size::Rows(argument("pitch")?, argument("height")?));
+        let rows = || Some(Size::Rows(argument("pitch")?, argument("height")?, argument("depth")));
         let size = argument("bytes").map(Size::Bytes).or_else(rows);
         let bytes = if kind == Shared { Size::Unknown } else { size? };
         let place = Place::At(argument(if kind == Physical { "handle" } else { "ptr" })?);
@@ -108,8 +109,9 @@ impl Use {
         Some(Self::Make { kind, place, bytes, owner })
     }
 
-    const fn handle(kind: AllocationKind, handle: Argument) -> Self {
-        Self::Make { kind, place: Place::At(handle), bytes: Size::Unknown, owner: None }
+    fn array(api: &Api, handle: Argument) -> Self {
+        let bytes = Extent::of(&api.signature).map_or(Size::Unknown, |extent| Size::Array(Box::new(extent)));
+        Self::Make { kind: AllocationKind::Array, place: Place::At(handle), bytes, owner: None }
     }
 
     /// What a call that did not fail did.
@@ -205,7 +207,11 @@ impl Size {
     fn of(&self, record: &Record<'_>) -> Option<u64> {
         match self {
             Self::Bytes(bytes) => record.number(bytes),
-            Self::Rows(pitch, rows) => Some(record.number(pitch)?.saturating_mul(record.number(rows)?)),
+            Self::Rows(pitch, rows, layers) => {
+                let layers = layers.as_ref().and_then(|layers| record.number(layers)).unwrap_or(1);
+                Some(record.number(pitch)?.saturating_mul(record.number(rows)?).saturating_mul(layers))
+            }
+            Self::Array(extent) => extent.bytes(record),
             Self::Unknown => None,
         }
     }
