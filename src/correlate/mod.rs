@@ -2,17 +2,28 @@
 //! clocks agree.
 
 pub mod allocation;
+pub mod allocator;
 pub mod calls;
+pub mod device_memory;
 pub mod failure;
 pub mod graph;
+pub mod graph_memory;
+#[cfg(test)]
+mod made;
 pub mod order;
+pub mod pools;
 mod reason;
 pub mod suspect;
+pub mod usage;
 
 pub use allocation::{Allocation, AllocationFinder, AllocationKind, Allocations, End, Refused};
+pub use allocator::Allocator;
 pub use failure::{Failed, Failure, Failures};
 pub use graph::{Graph, graphs};
+pub use graph_memory::GraphMemory;
 pub use order::{Order, order};
+pub use pools::{Pool, PoolOrigin, Pools};
+pub use usage::{Usage, Use, UseKind, Uses};
 
 use crate::trace::activity::Near;
 use crate::trace::{Call, ProcessId, Trace, TrackId};

@@ -1,0 +1,442 @@
+//! One pass over a process: which memory its calls, kernels and faults used. It can be done in slices.
+
+use std::ops::ControlFlow;
+use std::sync::Arc;
+
+use rustc_hash::{FxHashMap, FxHashSet};
+use umtui_wire::activity as wire;
+
+use super::peers::{self, Told};
+use super::said::Said;
+use super::submitted::Blocks;
+use super::touches::{Does, Extent};
+use super::{Span, Usage, Use, UseKind, Work};
+use crate::correlate::allocation::{AllocationKind, Allocations};
+use crate::correlate::calls::{Found, Record, Records, choose};
+use crate::trace::activity::What;
+use crate::trace::{ActivityKind, Bytes, Call, CallFlags, LaneOf, NO_DEVICE, ProcessId, Trace, TrackId};
+
+/// Rows between two questions whether to go on.
+const STRIDE: usize = 256;
+/// Allocations that one piece of memory may lie in. A program does not come near; a damaged trace must not make it slow.
+const MOST_ALLOCATIONS: usize = 4096;
+/// Different addresses that are counted.
+const MOST_ADDRESSES: usize = 1 << 20;
+
+/// Where a pass stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Stage {
+    /// Work of the GPU by its correlation id: lane, row.
+    Work(usize, usize),
+    /// Calls: thread, row.
+    Calls(usize, usize),
+    /// Records of unified memory.
+    Unified(usize),
+    Done,
+}
+
+/// A pass that is under way.
+pub struct Pass {
+    process: ProcessId,
+    does: Vec<Option<Does>>,
+    stage: Stage,
+    work: Work,
+    /// Arrays by handle, in order of time.
+    arrays: FxHashMap<u64, Vec<usize>>,
+    addresses: FxHashSet<(u32, u64)>,
+    peers: Vec<(u64, Told)>,
+    /// Of the call inside the one that comes next: end, correlation id.
+    inside: Option<Inside>,
+    usage: Usage,
+}
+
+/// A call inside another one that submitted work.
+#[derive(Clone, Copy, Debug)]
+struct Inside {
+    track: TrackId,
+    start_ns: u64,
+    correlation: u32,
+}
+
+/// Memory that a call used.
+#[derive(Clone, Copy)]
+struct Touched {
+    address: u64,
+    bytes: u64,
+    kind: UseKind,
+}
+
+impl Pass {
+    /// One that has not begun.
+    #[must_use]
+    pub fn new(trace: &Trace, process: ProcessId, allocations: &Allocations) -> Self {
+        let mut arrays: FxHashMap<u64, Vec<usize>> = FxHashMap::default();
+        for (index, one) in allocations.all().iter().enumerate() {
+            if one.kind == AllocationKind::Array {
+                arrays.entry(one.address).or_default().push(index);
+            }
+        }
+        let does = choose(trace, Does::of);
+        let stage = if trace.activities.recorded(What::Activity) { Stage::Work(0, 0) } else { Stage::Calls(0, 0) };
+        Self {
+            process,
+            does,
+            stage,
+            work: Work::default(),
+            arrays,
+            addresses: FxHashSet::default(),
+            peers: Vec::new(),
+            inside: None,
+            usage: Usage::default(),
+        }
+    }
+
+    /// Goes on until it is done, or `more` says no, which is asked now and then. Whether it is done. The trace may have grown
+    /// since the last time; what came to threads and lanes that were gone through is left out. The allocations must be the
+    /// same.
+    pub fn go_on(
+        &mut self,
+        trace: &Trace,
+        files: &[Arc<dyn Bytes>],
+        allocations: &Allocations,
+        more: &mut dyn FnMut() -> bool,
+    ) -> bool {
+        let mut goes_on = ControlFlow::Continue(());
+        while goes_on.is_continue() && self.stage != Stage::Done {
+            goes_on = match self.stage {
+                Stage::Work(lane, row) => self.index_work(trace, lane, row, more),
+                Stage::Calls(track, row) => self.calls(trace, files, allocations, (track, row), more),
+                Stage::Unified(row) => self.unified(trace, allocations, row, more),
+                Stage::Done => break,
+            };
+        }
+        self.stage == Stage::Done
+    }
+
+    /// What was found.
+    #[must_use]
+    pub fn into_usage(self) -> Usage {
+        let mut usage = self.usage;
+        usage.said.sort_by_key(|said| said.at_ns);
+        usage.peers = peers::peers(self.peers);
+        usage
+    }
+
+    fn index_work(
+        &mut self,
+        trace: &Trace,
+        lane: usize,
+        from: usize,
+        more: &mut dyn FnMut() -> bool,
+    ) -> ControlFlow<()> {
+        let lanes = trace.activities.lanes();
+        let Some(of) = lanes.get(lane) else {
+            self.stage = Stage::Calls(0, 0);
+            return ControlFlow::Continue(());
+        };
+        let is_work = matches!(of.of, LaneOf::Stream { .. } | LaneOf::Rest) && of.process == self.process;
+        let number = u32::try_from(lane).unwrap_or(u32::MAX);
+        for row in from..if is_work { of.len() } else { 0 } {
+            if row % STRIDE == STRIDE - 1 && row > from && !more() {
+                self.stage = Stage::Work(lane, row);
+                return ControlFlow::Break(());
+            }
+            let Some(activity) = of.get(row).filter(|one| one.kind.is_work() && one.timed && one.correlation != 0)
+            else {
+                continue;
+            };
+            let place = (number, u32::try_from(row).unwrap_or(u32::MAX));
+            let known = self.work.entry(activity.correlation).or_insert(place);
+            if *known != place && ended(trace, *known).is_some_and(|(_, end)| end < activity.end_ns()) {
+                *known = place;
+            }
+        }
+        self.stage = Stage::Work(lane + 1, 0);
+        ControlFlow::Continue(())
+    }
+
+    fn calls(
+        &mut self,
+        trace: &Trace,
+        files: &[Arc<dyn Bytes>],
+        allocations: &Allocations,
+        (track, from): (usize, usize),
+        more: &mut dyn FnMut() -> bool,
+    ) -> ControlFlow<()> {
+        let Some(of) = trace.tracks.get(track) else {
+            self.stage = Stage::Unified(0);
+            return ControlFlow::Continue(());
+        };
+        self.stage = Stage::Calls(track + 1, 0);
+        let file = trace.process(self.process).and_then(|process| files.get(process.file));
+        let Some(bytes) = file.filter(|_| of.process == self.process) else { return ControlFlow::Continue(()) };
+        let (mut records, mut blocks) = (Records::new(Some(&**bytes)), Blocks::default());
+        let id = TrackId(u32::try_from(track).unwrap_or(u32::MAX));
+        let does = std::mem::take(&mut self.does);
+        let mut seen = 0usize;
+        let mut flow = ControlFlow::Continue(());
+        'chunks: for chunk in of.chunks().filter(|chunk| chunk.first_row() + chunk.len() > from) {
+            let wanted = |api: usize| does.get(api).and_then(Option::as_ref);
+            if !chunk.summary().apis().any(|api| wanted(api.index()).is_some()) {
+                continue;
+            }
+            let skipped = from.saturating_sub(chunk.first_row());
+            for (inner, &api) in chunk.apis().iter().enumerate().skip(skipped) {
+                let Some(does) = wanted(usize::from(api)) else { continue };
+                let row = chunk.first_row() + inner;
+                seen += 1;
+                if seen.is_multiple_of(STRIDE) && !more() {
+                    self.stage = Stage::Calls(track, row);
+                    flow = ControlFlow::Break(());
+                    break 'chunks;
+                }
+                let (Some(call), Some(offset)) = (chunk.call(inner), chunk.offset(inner)) else { continue };
+                if call.flags.failed() || call.flags.entry_only() {
+                    continue;
+                }
+                let found = Found { track: id, row, call, what: does, offset };
+                self.call(trace, &**bytes, allocations, &found, &mut records, &mut blocks);
+            }
+        }
+        self.does = does;
+        flow
+    }
+
+    fn call(
+        &mut self,
+        trace: &Trace,
+        bytes: &dyn Bytes,
+        allocations: &Allocations,
+        found: &Found<'_, Does>,
+        records: &mut Records<'_>,
+        blocks: &mut Blocks,
+    ) {
+        let (call, does) = (&found.call, found.what);
+        let is_drivers = trace.api(call.api).is_some_and(|api| api.layer == crate::trace::Layer::Driver);
+        let mut correlation = 0;
+        if is_drivers && (does.launches || !self.work.is_empty()) {
+            let submitted = blocks.submitted(bytes, found.offset);
+            correlation = submitted.map_or(0, |submitted| submitted.correlation);
+            if does.launches {
+                let cut = submitted.is_some_and(|submitted| submitted.cut);
+                let pointers: Vec<u64> = submitted.iter().flat_map(super::submitted::Submitted::pointers).collect();
+                self.launch(trace, allocations, found, correlation, &pointers, cut);
+            }
+        }
+        if call.depth > 0 {
+            if correlation != 0 {
+                self.inside = Some(Inside { track: found.track, start_ns: call.start_ns, correlation });
+            }
+            return;
+        }
+        // What the runtime's call handed over, the driver's inside it knows.
+        if let Some(inside) = self.inside.take().filter(|_| correlation == 0)
+            && inside.track == found.track
+            && (call.start_ns..=call.end_ns()).contains(&inside.start_ns)
+        {
+            correlation = inside.correlation;
+        }
+        if does.touches.is_empty() && does.says.is_none() && does.context.is_none() && does.peer.is_none() {
+            return;
+        }
+        let Some(record) = records.read(found).filter(|_| !call.flags.has(CallFlags::NO_ARGUMENTS)) else {
+            self.usage.evidence.unread += 1;
+            return;
+        };
+        let more_pieces = does.batch.as_ref().and_then(|count| record.number(count)).is_some_and(|count| count > 1);
+        self.usage.evidence.batches += u64::from(more_pieces);
+        self.says(allocations, found, &record, more_pieces);
+        self.tells(found, &record);
+        let is_for_graph = does.for_graph || call.flags.has(CallFlags::CAPTURED);
+        let span = if is_for_graph { None } else { self.work.get(&correlation).and_then(|&place| ended(trace, place)) };
+        for touch in &does.touches {
+            let Some((address, bytes)) = touch.memory(&record) else { continue };
+            let kind = if is_for_graph { UseKind::Graph } else { touch.kind };
+            let touched = Touched { address, bytes, kind };
+            if matches!(touch.extent, Extent::Array) {
+                let array = self.array(allocations, address, call.start_ns);
+                array.into_iter().for_each(|index| self.used(index, touched, found, span));
+            } else {
+                self.touch(allocations, touched, found, span);
+            }
+        }
+    }
+
+    fn launch(
+        &mut self,
+        trace: &Trace,
+        allocations: &Allocations,
+        found: &Found<'_, Does>,
+        correlation: u32,
+        pointers: &[u64],
+        cut: bool,
+    ) {
+        let evidence = &mut self.usage.evidence;
+        evidence.launches += 1;
+        evidence.with_pointers += u64::from(!pointers.is_empty());
+        evidence.cut += u64::from(cut);
+        let is_captured = found.call.flags.has(CallFlags::CAPTURED);
+        let span = self.work.get(&correlation).and_then(|&place| ended(trace, place)).filter(|_| !is_captured);
+        let kind = if is_captured { UseKind::Graph } else { UseKind::Kernel };
+        for (at, &address) in pointers.iter().enumerate() {
+            // The same one twice is one use.
+            if !pointers.get(..at).is_some_and(|before| before.contains(&address)) {
+                self.touch(allocations, Touched { address, bytes: 1, kind }, found, span);
+            }
+        }
+    }
+
+    fn touch(
+        &mut self,
+        allocations: &Allocations,
+        touched: Touched,
+        found: &Found<'_, Does>,
+        span: Option<(u64, u64)>,
+    ) {
+        let memory = (touched.address, touched.bytes);
+        each_allocation(allocations, memory, found.call.start_ns, |index| self.used(index, touched, found, span));
+    }
+
+    /// An allocation was used; `span`: when the GPU did, ns.
+    fn used(&mut self, index: usize, touched: Touched, found: &Found<'_, Does>, span: Option<(u64, u64)>) {
+        let Touched { address, kind, .. } = touched;
+        let by = (found.track, u32::try_from(found.row).unwrap_or(u32::MAX));
+        let (from, to) = span.unwrap_or((found.call.start_ns, found.call.end_ns()));
+        let is_by_gpu = span.is_some();
+        let is_new = self.is_new(index, address);
+        let uses = self.usage.entry(index);
+        uses.by(found.track);
+        let counts = &mut uses.counts;
+        counts.addresses = counts.addresses.saturating_add(u32::from(is_new));
+        let count = match kind {
+            UseKind::Read => &mut counts.reads,
+            UseKind::Written => &mut counts.writes,
+            UseKind::Kernel => &mut counts.kernels,
+            UseKind::Fault => &mut counts.faults,
+            UseKind::Graph | UseKind::Bound => &mut counts.graphs,
+        };
+        *count = count.saturating_add(1);
+        let span = if kind.is_certain() { &mut uses.certain } else { &mut uses.possible };
+        Span::add(span, Use::new(from, kind, by, is_by_gpu), Use::new(to, kind, by, is_by_gpu));
+    }
+
+    fn is_new(&mut self, index: usize, address: u64) -> bool {
+        let key = (u32::try_from(index).unwrap_or(u32::MAX), address);
+        if self.addresses.len() < MOST_ADDRESSES {
+            return self.addresses.insert(key);
+        }
+        self.usage.evidence.addresses_cut |= !self.addresses.contains(&key);
+        false
+    }
+
+    fn says(&mut self, allocations: &Allocations, found: &Found<'_, Does>, record: &Record<'_>, cut: bool) {
+        let Some(says) = &found.what.says else { return };
+        let Some((address, bytes, what)) = says.said(record) else { return };
+        let Call { stream, .. } = found.call;
+        let (track, row) = (found.track, u32::try_from(found.row).unwrap_or(u32::MAX));
+        let at_ns = found.call.end_ns();
+        self.usage.said.push(Said { at_ns, address, bytes, what, stream, track, row, cut });
+        each_allocation(allocations, (address, bytes.max(1)), found.call.start_ns, |index| {
+            let counts = &mut self.usage.entry(index).counts;
+            let count = match what {
+                super::What::Advice(..) => &mut counts.advice,
+                super::What::Prefetch(_) | super::What::Discard | super::What::DiscardAndPrefetch(_) => {
+                    &mut counts.prefetches
+                }
+                super::What::Attach(_) | super::What::Access(..) | super::What::Export => return,
+            };
+            *count = count.saturating_add(1);
+        });
+    }
+
+    fn tells(&mut self, found: &Found<'_, Does>, record: &Record<'_>) {
+        let at_ns = found.call.end_ns();
+        if let Some((context, device)) = &found.what.context
+            && let (Some(context), Some(device)) = (record.number(context), record.number(device))
+        {
+            let device = u8::try_from(device).unwrap_or(NO_DEVICE);
+            self.peers.push((at_ns, Told::Context { context, device }));
+        }
+        if let Some((peer, may)) = &found.what.peer
+            && let Some(of) = record.number(peer)
+        {
+            let (device, may) = (found.call.device, *may);
+            let told = if peer.kind.bytes() == 8 {
+                Told::OfContext { device, context: of, may }
+            } else {
+                Told::Device { device, of: u8::try_from(of).unwrap_or(NO_DEVICE), may }
+            };
+            self.peers.push((at_ns, told));
+        }
+    }
+
+    fn array(&self, allocations: &Allocations, handle: u64, at_ns: u64) -> Option<usize> {
+        let lives = self.arrays.get(&handle)?;
+        let holds = |index: &&usize| {
+            allocations.all().get(**index).is_some_and(|one| one.from_ns <= at_ns && at_ns <= one.until_ns)
+        };
+        lives.iter().rev().find(holds).copied()
+    }
+
+    fn unified(
+        &mut self,
+        trace: &Trace,
+        allocations: &Allocations,
+        from: usize,
+        more: &mut dyn FnMut() -> bool,
+    ) -> ControlFlow<()> {
+        let lane = trace.activities.find(self.process, LaneOf::Unified).and_then(|id| trace.activities.lane(id));
+        for row in from..lane.map_or(0, crate::trace::Lane::len) {
+            if row % STRIDE == STRIDE - 1 && row > from && !more() {
+                self.stage = Stage::Unified(row);
+                return ControlFlow::Break(());
+            }
+            let Some(record) = lane.and_then(|lane| lane.get(row)).filter(|one| one.kind == ActivityKind::Unified)
+            else {
+                continue;
+            };
+            let (address, at_ns) = (record.address, record.start_ns);
+            match record.unified().0 {
+                wire::UNIFIED_TO_DEVICE | wire::UNIFIED_TO_HOST | wire::UNIFIED_BETWEEN_DEVICES => {
+                    each_allocation(allocations, (address, record.value.max(1)), at_ns, |index| {
+                        let count = &mut self.usage.entry(index).counts.migrations;
+                        *count = count.saturating_add(1);
+                    });
+                }
+                wire::UNIFIED_CPU_FAULT | wire::UNIFIED_GPU_FAULT => {
+                    if let Some(index) = allocations.find(address, at_ns) {
+                        let by = (TrackId(0), u32::try_from(row).unwrap_or(u32::MAX));
+                        let uses = self.usage.entry(index);
+                        uses.counts.faults = uses.counts.faults.saturating_add(1);
+                        let one = |at_ns| Use::new(at_ns, UseKind::Fault, by, true);
+                        Span::add(&mut uses.certain, one(at_ns), one(record.end_ns()));
+                    }
+                }
+                _ => {}
+            }
+        }
+        self.stage = Stage::Done;
+        ControlFlow::Continue(())
+    }
+}
+
+/// When a piece of work began and ended, ns.
+fn ended(trace: &Trace, (lane, row): (u32, u32)) -> Option<(u64, u64)> {
+    let activity = trace.activities.lanes().get(lane as usize)?.get(row as usize)?;
+    Some((activity.start_ns, activity.end_ns()))
+}
+
+/// Calls `each` with the allocations that held any of so many bytes from an address on at a moment, ns.
+fn each_allocation(allocations: &Allocations, (address, bytes): (u64, u64), at_ns: u64, mut each: impl FnMut(usize)) {
+    let end = address.saturating_add(bytes);
+    let mut at = address;
+    for _ in 0..MOST_ALLOCATIONS {
+        let found = allocations.find(at, at_ns);
+        found.into_iter().for_each(&mut each);
+        let held = found.and_then(|index| allocations.all().get(index)).map(super::super::Allocation::end);
+        let Some(next) = held.or_else(|| allocations.next_base(at)).filter(|&next| next > at && next < end) else {
+            return;
+        };
+        at = next;
+    }
+}
