@@ -45,7 +45,14 @@ fn a_captured_graph_is_told_with_its_launches_and_nodes() {
     assert!(ns("p50_ns") >= 20_000 && ns("total_ns") >= 5 * 20_000 && ns("first_ns") >= 20_000, "{captured}");
     assert!(ns("later_p50_ns") <= ns("total_ns") && ns("cupti_graph") > 0, "{captured}");
     assert_eq!((&built["captured_calls"], &built["launches"], &built["nodes"]), (&Value::Null, &1.into(), &1.into()));
-    assert!(report_text(&[&path]).lines().any(|line| line.starts_with("graph ") && line.contains("captured")));
+    let words = report_text(&[&path]);
+    assert!(words.lines().any(|line| line.starts_with("graph ") && line.contains("captured")));
+    // Each launch allocates 4 KiB, and frees it.
+    let memory = &report["memory"]["graphs"][0];
+    let of = |key: &str| memory[key].as_u64();
+    assert_eq!((of("allocations"), of("peak_bytes"), of("live_bytes")), (Some(5), Some(4096), Some(0)), "{memory}");
+    assert_eq!((of("at_least"), of("unseen_launches")), (Some(0), Some(0)), "{memory}");
+    assert!(words.contains(" allocated 5 times, 4 KiB at most at a time, 0 B not freed\n"), "{words}");
     // Each capture's calls, and no other, are flagged; so are the driver's calls inside.
     let text = text(&path);
     let flagged = |name: &str| {
@@ -87,6 +94,8 @@ fn without_the_gpus_side_launches_are_counted_and_times_are_null() {
     let report = report(&[&path]);
     let captured = &graphs(&report)[0];
     assert_eq!((&captured["captured_calls"], &captured["launches"]), (&10.into(), &5.into()), "{captured}");
+    // When their work was over nobody knows.
+    assert_eq!(report["memory"]["graphs"][0]["at_least"], 5, "{}", report["memory"]["graphs"]);
     for key in ["nodes", "total_ns", "p50_ns", "first_ns", "kernels", "cupti_graph"] {
         assert_eq!(captured[key], Value::Null, "{key}");
     }

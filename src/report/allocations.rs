@@ -136,6 +136,8 @@ pub struct Live {
     pub time_ns: u64,
     /// Code that allocated it.
     pub call_site: String,
+    /// The caching allocator that keeps it: then it is not leaked.
+    pub allocator: Option<&'static str>,
 }
 
 /// A call that was refused memory.
@@ -257,6 +259,7 @@ fn live_list(loaded: &mut Loaded, account: &Account) -> Vec<Live> {
         device: known(block.allocation.device),
         time_ns: block.allocation.made_ns.saturating_sub(start),
         call_site: loaded.site(block.allocation.site),
+        allocator: loaded.allocator(block.allocation.site).map(|(allocator, _)| allocator.name()),
     };
     live.into_iter().map(row).collect()
 }

@@ -8,6 +8,7 @@ use super::allocations::{self, Allocations};
 use super::first_failures::{self, FirstFailure};
 use super::gpu::{GpuBlock, Work, work};
 use super::graphs::{self, Graph};
+use super::memory::{self, Memory};
 use super::migrated::{self, Moves};
 use super::ranges::{self, RangeRow};
 use super::rises::{self, Rises};
@@ -43,6 +44,8 @@ pub struct Report {
     pub graphs: Vec<Graph>,
     /// What was allocated; `None`: the arguments of calls are not recorded.
     pub allocations: Option<Allocations>,
+    /// What is known of memory beside that; `None` if no arguments of calls were recorded.
+    pub memory: Option<Memory>,
     /// What moved between the host and devices; `None`: not recorded.
     pub transfers: Option<Transfers>,
     /// Who moves pages; `None`: not recorded.
@@ -252,6 +255,7 @@ impl Report {
         let first_failures = first_failures::of(loaded);
         let found = loaded.allocations();
         let allocations = allocations::of(loaded, &found);
+        let memory = memory::of(loaded, &found);
         let migrated = migrated::of(loaded, &found);
         let transfers = transfers::of(loaded, &found, links);
         let rises = rises::of(loaded, &found);
@@ -285,6 +289,7 @@ impl Report {
             lens: LensBlock::of(loaded),
             graphs: graphs::of(loaded),
             allocations,
+            memory,
             migrated,
             transfers,
             rises,

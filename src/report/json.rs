@@ -8,6 +8,7 @@ use super::collect::{Api, LensBlock, Process, Report, Stream, Thread};
 use super::first_failures::FirstFailure;
 use super::gpu_json::{self, GpuKeys};
 use super::graphs::Graph;
+use super::memory::Memory;
 use super::migrated::{ByKernel, Migrated};
 use super::ranges::RangeRow;
 use super::rises::Rises;
@@ -41,6 +42,7 @@ struct Root<'a> {
     migrated_by_kernel: Option<&'a [ByKernel]>,
     first_failures: &'a [FirstFailure],
     allocations: Option<&'a Allocations>,
+    memory: Option<&'a Memory>,
     rises: Option<&'a Rises>,
     snapshots: &'a [SnapshotBlock],
     findings: [(); 0],
@@ -174,6 +176,7 @@ pub fn json(report: &Report) -> String {
         migrated_by_kernel: report.migrated.as_ref().and_then(|moves| moves.kernels.as_deref()),
         first_failures: &report.first_failures,
         allocations: report.allocations.as_ref(),
+        memory: report.memory.as_ref(),
         rises: report.rises.as_ref(),
         snapshots: &report.snapshots,
         findings: [],

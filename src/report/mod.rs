@@ -12,6 +12,7 @@ mod gpu_text;
 mod graphs;
 mod heatmap;
 mod json;
+mod memory;
 mod migrated;
 mod moment;
 mod ranges;
@@ -32,6 +33,7 @@ pub use gpu::{Copied, Device, Faults, GpuBlock, Kernel, Migrations, Missing, Ove
 pub use graphs::{Graph, Kernel as GraphKernel};
 pub use heatmap::{HeatLook, HeatOf, heatmap, heatmap_json};
 pub use json::{json, printable};
+pub use memory::Memory;
 pub use migrated::{ByKernel, LastPages, Migrated, Moves, Order};
 pub use moment::{MomentBlock, Unfound};
 pub use ranges::RangeRow;

@@ -13,6 +13,8 @@ use super::overview::{calls_by_process, trouble};
 use super::safe::safe;
 use super::view::{Answer, LensStatus, Phase, Sums, View, ViewRequest};
 use crate::correlate::Allocations;
+use crate::correlate::Allocator;
+use crate::correlate::allocator::KnownBy;
 use crate::graph::{Cells, Gpu, Grouping, Stats, TOP, Tree, What};
 use crate::lens::{Lens, Plan, PlanError, Selected};
 use crate::parse::ParseError;
@@ -301,6 +303,13 @@ impl Loaded {
     pub fn symbol(&mut self, site: SiteId) -> Option<Arc<Symbol>> {
         let model = &mut self.engine.model;
         model.symbols.get(&model.trace, site)
+    }
+
+    /// The caching allocator that a call site belongs to, and by what it was known.
+    pub fn allocator(&mut self, site: SiteId) -> Option<(Allocator, KnownBy)> {
+        let model = &mut self.engine.model;
+        let symbol = model.symbols.get(&model.trace, site);
+        Allocator::of_site(&model.trace, site, symbol.as_deref().map(|symbol| symbol.function.as_str()))
     }
 
     /// Whether a process still runs.
