@@ -188,7 +188,7 @@ fn migrated(loaded: &mut Loaded, found: &[Arc<Allocations>], names: &mut Names) 
     for one in list {
         let name = one.allocation.map_or(SiteName::Unseen, |allocation| names.name(loaded, allocation.site));
         let bytes = [one.to_device, one.to_host, one.between];
-        sums.entry(name).or_default().add(&Moved { bytes, faults: has_faults.then_some(one.faults) });
+        sums.entry(name).or_default().add(&Moved { bytes, faults: has_faults.then_some(one.faults()) });
     }
     Some(sums)
 }
