@@ -9,8 +9,8 @@ use super::filter::Recorded;
 use super::links::Links;
 use crate::launch::{Capture, Gpu, RunOptions};
 use crate::lens::Moment;
-use crate::report::difference::{Figure, Threshold};
 use crate::report::HeatOf;
+use crate::report::difference::{Figure, Threshold};
 
 /// Explore what CUDA programs do with unified memory, in the terminal, live or afterwards.
 #[derive(Debug, Parser)]

@@ -59,7 +59,8 @@ impl Others {
             let groups = groups(lane.of);
             let within = kinds.within();
             let none = !groups.iter().any(|&group| kinds.has(group));
-            let all = sieve.is_none() && cells.is_none() && within.is_none() && groups.iter().all(|&group| kinds.has(group));
+            let all =
+                sieve.is_none() && cells.is_none() && within.is_none() && groups.iter().all(|&group| kinds.has(group));
             if none {
                 (listed.taken, listed.rows) = (lane.len(), Some(Vec::new()));
                 continue;
@@ -79,7 +80,10 @@ impl Others {
                     WorkOf::of(activity).is_some_and(|of| cells.contains(&(id, activity.device, of)))
                 };
                 let selected = marks.flatten().is_none_or(|marks| marks.has(row));
-                selected && kinds.has(group_of(activity)) && within.is_none_or(|within| lies(trace, lane, activity, within)) && cells.as_ref().is_none_or(of_cell)
+                selected
+                    && kinds.has(group_of(activity))
+                    && within.is_none_or(|within| lies(trace, lane, activity, within))
+                    && cells.as_ref().is_none_or(of_cell)
             };
             while listed.taken < limit {
                 if Instant::now() >= until {

@@ -15,7 +15,8 @@ use super::screens::memory::Tab;
 use super::screens::{Place, ScreenId};
 use super::widgets::list::Window;
 use crate::session::view::{
-    Column, EventGroup, EventKinds, Folds, Grouping, HeatColour, HeatRowsAt, HeatSubject, HeatTimeAt, MemoryGrouping, NodeKey,
+    Column, EventGroup, EventKinds, Folds, Grouping, HeatColour, HeatRowsAt, HeatSubject, HeatTimeAt, MemoryGrouping,
+    NodeKey,
 };
 
 /// Marks that are kept; further ones push out the oldest.

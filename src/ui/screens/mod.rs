@@ -34,8 +34,7 @@ pub enum ScreenId {
 
 impl ScreenId {
     /// Every screen, in the order of their numbers.
-    pub const ALL: [Self; 6] =
-        [Self::Overview, Self::Calls, Self::Heatmap, Self::Memory, Self::Events, Self::Output];
+    pub const ALL: [Self; 6] = [Self::Overview, Self::Calls, Self::Heatmap, Self::Memory, Self::Events, Self::Output];
 
     /// Its name on the command line and in help.
     pub fn name(self) -> &'static str {

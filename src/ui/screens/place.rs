@@ -3,11 +3,10 @@
 use std::sync::Arc;
 
 use super::ScreenId;
-use crate::session::view::{
-    Column, EventKinds, Folds, Grouping, HeatColour, HeatRowsAt, HeatSubject, HeatTimeAt, NodeKey,
-};
 use super::memory::Tab;
-use crate::session::view::{Column, EventKinds, Folds, Grouping, MemoryGrouping, NodeKey};
+use crate::session::view::{
+    Column, EventKinds, Folds, Grouping, HeatColour, HeatRowsAt, HeatSubject, HeatTimeAt, MemoryGrouping, NodeKey,
+};
 use crate::ui::effect::Scope;
 use crate::ui::widgets::list::Window;
 
@@ -52,6 +51,7 @@ pub enum Place {
         time: HeatTimeAt,
         /// Line and column of the cell.
         cursor: (u16, u16),
+    },
     /// A row of the memory screen.
     Memory {
         /// What stands below the plot.

@@ -106,7 +106,8 @@ fn summary(state: &State, paint: &mut Paint<'_>, area: Rect) {
         let ((from, to), (begin, end)) = (within.addresses, within.ns);
         let way_back = paint.fill(Context::Events, "   {all-events}: all");
         let text = format!("only {} of {:#x}..{:#x}", lens::words::range((begin, end)), from, to.saturating_sub(1));
-        let name = paint.name(area.x, area.y, room.saturating_sub(way_back.len() as u16).max(room / 2), &text, Role::Strong);
+        let name =
+            paint.name(area.x, area.y, room.saturating_sub(way_back.len() as u16).max(room / 2), &text, Role::Strong);
         paint.text(name, area.y, (area.x + room).saturating_sub(name), &way_back, Role::Dim);
         return;
     }
