@@ -43,6 +43,28 @@ fn usage_errors_end_with_two() {
 }
 
 #[test]
+fn usage_errors_say_what_and_what_to_do_in_a_line() {
+    for (arguments, told) in [
+        (&["opne", "x"][..], "umtui: there is no command 'opne'; did you mean 'open'?"),
+        (&["./app"], "umtui: there is no command './app'; to run a program of that name, write `umtui -- ./app`"),
+        (&["report", "--rnage", "1s..", "x"], "umtui: there is no option '--rnage'; did you mean '--range'?"),
+        (&["report", "--range", "-5s..", "x"], "umtui: --range: \"-5s\" is before the trace's begin"),
+        (&["report", "--filter", "device:300", "x"], "umtui: filter, column 8: expected a device's number from 0 to"),
+        (&["report", "--filter", "stream:-5", "x"], "umtui: filter, column 8: expected a stream's number from 0"),
+    ] {
+        let output = umtui(arguments);
+        let text = stderr(&output);
+        let line = text.lines().next().unwrap_or_default();
+        assert_eq!((output.status.code(), line.get(..told.len())), (Some(2), Some(told)), "{text}");
+    }
+    use std::os::unix::ffi::OsStrExt as _;
+    let mut command = Command::new(env!("CARGO_BIN_EXE_umtui"));
+    let words = ["report".as_ref(), "--range".as_ref(), std::ffi::OsStr::from_bytes(b"\xff\x1b..1s"), "x".as_ref()];
+    let output = command.args(words).env_remove("LD_PRELOAD").output().unwrap();
+    assert!(one_line(&output).contains("is not UTF-8"));
+}
+
+#[test]
 fn a_program_that_is_not_there_is_one_line() {
     let folder = tempfile::tempdir().unwrap();
     let out = folder.path().join("run");
@@ -176,6 +198,19 @@ fn doctor_says_how_things_stand() {
         assert!(text.lines().any(|line| line.contains(subject)), "{subject}: {text}");
     }
     assert!(output.status.success(), "{text}");
+}
+
+#[test]
+fn expressions_are_checked_as_files_are() {
+    let output = umtui(&["filter", "check", "dur>=1ms -api:cudaFree", "slow-calls", "-failed"]);
+    assert!(output.status.success(), "{}", stderr(&output));
+    let text = String::from_utf8_lossy(&output.stdout).into_owned();
+    let lines: Vec<&str> = text.lines().collect();
+    assert!(lines[0].starts_with("dur>=1ms -api:cudaFree: "), "{text}");
+    assert!(lines[1].starts_with("slow-calls: ") && lines[2].starts_with("-failed: "), "{text}");
+    let output = umtui(&["filter", "check", "failed", "rank:x"]);
+    assert_eq!(output.status.code(), Some(1));
+    assert!(stderr(&output).contains("expected a rank, a number such as 0, found"), "{}", stderr(&output));
 }
 
 #[test]

@@ -257,7 +257,7 @@ pub struct Seen {
     pub filter: Option<OsString>,
     /// Count and show only what overlaps this time, from the first event on: 1.5s..2s, ..2s, 1.5s.., 1.5s+10ms; or a
     /// turn of a range (NVTX): step:3, step:3..5, step:NAME#3
-    #[arg(long, value_name = "A..B")]
+    #[arg(long, value_name = "A..B", allow_hyphen_values = true)]
     pub range: Option<String>,
 }
 

@@ -2,12 +2,12 @@
 
 use std::ffi::OsString;
 use std::io::Write as _;
-use std::path::PathBuf;
 
 use anyhow::Context as _;
 use clap::{Args, Subcommand, ValueEnum};
 
 use crate::filter::{self, FilterError, Spelling};
+use crate::session::safe::safe;
 
 /// `umtui filter`.
 #[derive(Args, Debug)]
@@ -20,11 +20,11 @@ pub struct Filter {
 /// What `umtui filter` does.
 #[derive(Debug, Subcommand)]
 pub enum Action {
-    /// Say whether files are filters, and what in them may not be meant
+    /// Say whether files and expressions are filters, and what in them may not be meant
     Check {
-        /// Filters in XML, TOML or one line
-        #[arg(required = true, value_name = "FILE")]
-        files: Vec<PathBuf>,
+        /// Files in XML, TOML or one line, names from `umtui filter list`, or expressions
+        #[arg(required = true, value_name = "FILE|EXPR", allow_hyphen_values = true)]
+        filters: Vec<OsString>,
     },
     /// Write a filter in another spelling
     Convert {
@@ -80,13 +80,13 @@ pub(super) fn recorded(text: &str) -> Result<Recorded, NotRecorded> {
     filter::compiled(&filter).map(|compiled| Recorded { compiled }).map_err(NotRecorded::Unknown)
 }
 
-/// Does what was asked for; 1 if a file that was to be checked is no filter.
+/// Does what was asked for; 1 if what was to be checked is no filter.
 ///
 /// # Errors
 /// If there is no such filter, or stdout cannot be written.
 pub fn run(arguments: &Filter) -> anyhow::Result<u8> {
     match &arguments.action {
-        Action::Check { files } => check(files),
+        Action::Check { filters } => check(filters),
         Action::Convert { filter, to } => {
             let spelling = match to {
                 To::Xml => Spelling::Xml,
@@ -108,15 +108,16 @@ fn print(text: &str) -> anyhow::Result<u8> {
     }
 }
 
-fn check(files: &[PathBuf]) -> anyhow::Result<u8> {
+fn check(filters: &[OsString]) -> anyhow::Result<u8> {
     let mut status = 0;
     let mut text = String::new();
-    for path in files {
-        match filter::Filter::read(path) {
+    for given in filters {
+        let name = safe(&given.to_string_lossy()).into_owned();
+        match filter::named_or_read(given) {
             Ok(filter) => {
-                text.push_str(&format!("{}: {}", path.display(), filter.write(Spelling::Expression)));
+                text.push_str(&format!("{name}: {}", filter.write(Spelling::Expression)));
                 for doubt in filter::doubts(&filter.condition) {
-                    eprintln!("umtui: {}: {doubt}", path.display());
+                    eprintln!("umtui: {name}: {doubt}");
                 }
             }
             Err(error) => {

@@ -55,7 +55,7 @@ pub fn main() -> ExitCode {
             // As `report` and `open` say it: without the whole filter, which may be long.
             Some(why @ NotRecorded::Filter(filter)) => return unusable(why, Some(filter)),
             Some(why) => return unusable(why, None),
-            None if error.use_stderr() => return unusable(&usage::line(&error), None),
+            None if error.use_stderr() => return unusable(&usage::line(&error, std::env::args_os()), None),
             None => error.exit(),
         },
     };

@@ -99,6 +99,29 @@ pub(super) fn names() -> impl Iterator<Item = &'static str> {
     FIELDS.iter().flat_map(|row| std::iter::once(row.name).chain(row.also.iter().copied()))
 }
 
+/// What was expected, where a text can be no value of a field that is known by its number. `*` and `?` stand for any.
+pub(super) fn refused(field: TextField, text: &str) -> Option<String> {
+    let text = text.trim();
+    let is_number = |digits: &str| !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit());
+    let is_negative = || text.strip_prefix('-').is_some_and(is_number);
+    let (wrong, expected) = match field {
+        TextField::Rank => {
+            let may = |byte: u8| byte.is_ascii_digit() || matches!(byte, b'*' | b'?');
+            (!text.bytes().all(may), "a rank, a number such as 0")
+        }
+        // Ordinals have a byte, and 255 stands for none.
+        TextField::Device => {
+            let too_large = is_number(text) && text.parse::<u8>().map_or(true, |number| number == u8::MAX);
+            (too_large || is_negative(), "a device's number from 0 to 254, or its name")
+        }
+        TextField::Stream => (is_negative(), "a stream's number from 0, its name, or default"),
+        TextField::Thread => (is_negative(), "a thread's number or name"),
+        TextField::Process => (is_negative(), "a process id or the name of a program"),
+        _ => (false, ""),
+    };
+    wrong.then(|| format!("expected {expected}, found {}", super::error::quoted(text)))
+}
+
 /// The known name that is most like a misspelt one, if any is like it.
 #[must_use]
 pub fn nearest<'a>(wrong: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
@@ -143,6 +166,40 @@ mod tests {
         }
         assert_eq!(named("dur"), Some(Field::Number(NumberField::Duration)));
         assert_eq!(named("nothing"), None);
+    }
+
+    #[test]
+    fn what_no_device_rank_or_stream_is_called_is_refused() {
+        let is_refused = |field, text| refused(field, text).is_some();
+        for (field, wrong) in [
+            (TextField::Device, "300"),
+            (TextField::Device, "255"),
+            (TextField::Device, "-1"),
+            (TextField::Rank, "x"),
+            (TextField::Rank, "-1"),
+            (TextField::Rank, "1.5"),
+            (TextField::Stream, "-5"),
+            (TextField::Thread, "-5"),
+            (TextField::Process, "-5"),
+        ] {
+            assert!(is_refused(field, wrong), "{wrong}");
+        }
+        for (field, right) in [
+            (TextField::Device, "254"),
+            (TextField::Device, "00"),
+            (TextField::Device, "NVIDIA H200"),
+            (TextField::Device, "*300*"),
+            (TextField::Rank, "1?"),
+            (TextField::Rank, "*"),
+            (TextField::Stream, "default"),
+            (TextField::Stream, "-x"),
+            (TextField::Thread, "pool-5"),
+            (TextField::Host, "-5"),
+        ] {
+            assert!(!is_refused(field, right), "{right}");
+        }
+        let told = refused(TextField::Device, "300").unwrap();
+        assert!(told.starts_with("expected a device's number from 0 to 254, or its name, found "), "{told}");
     }
 
     #[test]

@@ -187,5 +187,10 @@ pub(super) fn finish(condition: Condition) -> Result<Condition, String> {
 
 fn pattern(field: TextField, pattern: Pattern) -> Result<Condition, String> {
     Matcher::new(&pattern).map_err(|error| error.to_string())?;
+    if let Pattern::Glob(text) = &pattern
+        && let Some(why) = fields::refused(field, text)
+    {
+        return Err(why);
+    }
     Ok(Condition::Text(field, pattern))
 }

@@ -42,6 +42,9 @@ pub enum RangeError {
     /// A part is no time, and why.
     #[error("{0:?} is no time: {1}")]
     Time(String, String),
+    /// A part is before the trace's begin.
+    #[error("{0:?} is before the trace's begin, from which times are counted; write 0s for that")]
+    Before(String),
     /// It ends before it begins.
     #[error("the range ends at {1} ns, before it begins at {0} ns")]
     Backwards(u64, u64),
@@ -75,6 +78,9 @@ fn parse_time(text: &str) -> Result<(u64, u64), RangeError> {
 }
 
 fn time(text: &str) -> Result<u64, RangeError> {
+    if text.trim_start().starts_with('-') {
+        return Err(RangeError::Before(shortened(text.trim())));
+    }
     time_ns(text).map_err(|why| RangeError::Time(shortened(text.trim()), why))
 }
 
@@ -107,6 +113,8 @@ mod tests {
             ("1.5..2s", "\"1.5\" is no time"),
             ("2s..1s", "before it begins"),
             ("1.2.3s..", "is no time"),
+            ("-5s..", "\"-5s\" is before the trace's begin"),
+            ("1s..-5s", "is before the trace's begin"),
             ("5 apples..", "is no time"),
             ("step:0", "is no step: write 3, 3..5 or 3.."),
             ("step:forward", "is no step"),
