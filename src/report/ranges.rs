@@ -75,7 +75,9 @@ pub fn of(trace: &Trace, selected: Option<&Selected>) -> Option<Vec<RangeRow>> {
 
 /// Those that have anything to say, and those around them.
 fn with_something(list: Vec<Under>) -> Vec<Under> {
-    let any = |one: &Under| one.sums.any() || one.kernels > 0 || one.copied_bytes > 0;
+    let any = |one: &Under| {
+        one.sums.any() || [one.kernels, one.copied_bytes, one.to_device, one.to_host].into_iter().any(|count| count > 0)
+    };
     let mut kept: Vec<bool> = list.iter().map(any).collect();
     for (at, one) in list.iter().enumerate().rev() {
         let above = one.parent.and_then(|parent| kept.get(parent as usize)).copied();
@@ -102,8 +104,18 @@ fn with_something(list: Vec<Under>) -> Vec<Under> {
 pub(super) fn write(ranges: Option<&[RangeRow]>, out: &mut String) {
     let Some(ranges) = ranges.filter(|ranges| !ranges.is_empty()) else { return };
     out.push('\n');
-    let mut table =
-        Table::new(&["range", "total", "count", "min", "max", "kernels", "kernel time", "to device", "to host"]);
+    let mut table = Table::new(&[
+        "range",
+        "total",
+        "count",
+        "min",
+        "max",
+        "kernels",
+        "kernel time",
+        "copied",
+        "to device",
+        "to host",
+    ]);
     let children = |of: Option<u32>| {
         let mut list: Vec<u32> =
             (0u32..).zip(ranges).filter(|(_, range)| range.parent == of).map(|(index, _)| index).collect();
@@ -120,12 +132,14 @@ pub(super) fn write(ranges: Option<&[RangeRow]>, out: &mut String) {
         let name: String = safe(&range.name).chars().take(NAME).collect();
         table.row(vec![
             format!("{indent}{name}"),
-            duration(range.total_ns),
-            grouped(range.count + range.open),
+            // Of a range that the lens leaves out only what is in it is known.
+            if range.count + range.open > 0 { duration(range.total_ns) } else { "-".to_owned() },
+            if range.count + range.open > 0 { grouped(range.count + range.open) } else { "-".to_owned() },
             if range.count > 0 { duration(range.min_ns) } else { "-".to_owned() },
             if range.count > 0 { duration(range.max_ns) } else { "-".to_owned() },
             known(range.kernels, grouped),
             known(range.kernel_ns, duration),
+            known(range.copied_bytes, size),
             known(range.h2d_bytes, size),
             known(range.d2h_bytes, size),
         ]);
@@ -137,5 +151,35 @@ pub(super) fn write(ranges: Option<&[RangeRow]>, out: &mut String) {
     }
     if ranges.iter().any(|range| range.kernels_by_time.is_some_and(|kernels| kernels > 0)) {
         out.push_str("kernels of threads without ranges count for the thread that had one open then\n");
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_range_that_the_lens_leaves_out_says_only_what_is_in_it() {
+        let row = RangeRow {
+            name: "step".to_owned(),
+            domain: String::new(),
+            parent: None,
+            depth: 0,
+            count: 0,
+            open: 0,
+            total_ns: 0,
+            min_ns: 0,
+            max_ns: 0,
+            kernels: Some(0),
+            kernel_ns: Some(0),
+            kernels_by_time: Some(0),
+            copied_bytes: Some(4096),
+            h2d_bytes: None,
+            d2h_bytes: None,
+        };
+        let mut out = String::new();
+        write(Some(&[row]), &mut out);
+        let words: Vec<&str> = out.lines().last().unwrap().split_whitespace().collect();
+        assert_eq!(words, ["step", "-", "-", "-", "-", "0", "0", "ns", "4", "KiB", "-", "-"], "{out}");
     }
 }

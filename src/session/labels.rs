@@ -29,7 +29,7 @@ impl Labels for Namer<'_> {
             What::Thread(id) => thread(self.trace, id),
             What::Stream(id) => self.stream(id),
             What::Device(host, ordinal) => device(self.trace, host, ordinal),
-            What::Site(id) => self.site(id),
+            What::Site(id) => self.site_apart(id),
             What::Call(id) => safe(self.trace.api_name(id)).into_owned(),
             What::Ids(_, wire::NONE, wire::NONE) => "further streams".to_owned(),
             What::Ids(_, context, stream) => format!("stream #{stream} of context #{context}"),
@@ -57,6 +57,15 @@ impl<'a> Namer<'a> {
     /// A call site.
     pub(super) fn site(&self, id: SiteId) -> String {
         safe(&self.symbols.borrow_mut().label(self.trace, id)).into_owned()
+    }
+
+    /// A call site, told apart from others of the same line: rows of code that was inlined must not look alike.
+    fn site_apart(&self, id: SiteId) -> String {
+        let label = self.site(id);
+        match self.trace.sites.get(id).filter(|_| self.symbols.borrow().is_one_of_several(id)) {
+            Some(site) => format!("{label} +{:#x}", site.offset),
+            None => label,
+        }
     }
 
     /// A stream; its device is only told where there are several.

@@ -58,6 +58,8 @@ pub struct Symbols {
     worker: Option<Worker>,
     /// Asked and not answered.
     waiting: usize,
+    /// How many places there are of each line of a function: code that was inlined is at several.
+    lines: FxHashMap<u64, u32>,
     /// Sites up to here have been asked for by [`Symbols::ask_all`].
     asked: usize,
     version: u64,
@@ -89,7 +91,7 @@ impl Symbols {
         let (entries, damaged) = side::read(path)?;
         self.from_side_files.push(path.to_owned());
         for (place, symbol) in entries {
-            self.known.insert(place, Some(Arc::new(symbol)));
+            self.learn(place, Some(symbol));
         }
         self.version += 1;
         Ok(damaged)
@@ -110,17 +112,40 @@ impl Symbols {
     pub fn poll(&mut self) -> bool {
         let Some(worker) = &self.worker else { return false };
         let before = self.version;
-        while let Some((place, symbol)) = worker.answer() {
+        let answers: Vec<_> = std::iter::from_fn(|| worker.answer()).collect();
+        let has_ended = worker.has_ended();
+        for (place, symbol) in answers {
             self.waiting = self.waiting.saturating_sub(1);
             if symbol.is_some() {
                 self.version += 1;
             }
-            self.known.insert(place, symbol.map(Arc::new));
+            self.learn(place, symbol);
         }
-        if worker.has_ended() {
+        if has_ended {
             self.waiting = 0;
         }
         before != self.version
+    }
+
+    /// Keeps what is known of a place.
+    fn learn(&mut self, place: Place, symbol: Option<Symbol>) {
+        let line = symbol.as_ref().and_then(line_of);
+        let before = self.known.insert(place, symbol.map(Arc::new)).flatten();
+        if let Some(count) = before.and_then(|symbol| self.lines.get_mut(&line_of(&symbol)?)) {
+            *count = count.saturating_sub(1);
+        }
+        if let Some(line) = line {
+            let count = self.lines.entry(line).or_default();
+            *count = count.saturating_add(1);
+        }
+    }
+
+    /// Whether there are other places of the same line and function, so that their labels are the same.
+    #[must_use]
+    pub fn is_one_of_several(&self, site: SiteId) -> bool {
+        let symbol = self.places.get(&site).and_then(|place| self.known.get(place)?.as_deref());
+        let lines = symbol.and_then(line_of).and_then(|line| self.lines.get(&line));
+        lines.is_some_and(|count| *count > 1)
     }
 
     /// What is known of a site now; asks the thread for what is not.
@@ -166,8 +191,8 @@ impl Symbols {
             if !go_on() {
                 break;
             }
-            let symbol = resolver.resolve(&place).map(Arc::new);
-            self.known.insert(place, symbol);
+            let symbol = resolver.resolve(&place);
+            self.learn(place, symbol);
         }
         self.version += 1;
     }
@@ -198,6 +223,15 @@ impl Symbols {
         self.places.insert(id, place.clone());
         Some(place)
     }
+}
+
+/// What labels of one line of a function have in common; `None` where the line is not known.
+fn line_of(symbol: &Symbol) -> Option<u64> {
+    use std::hash::{Hash as _, Hasher as _};
+    let Symbol { function, file, line } = symbol;
+    let mut hasher = rustc_hash::FxHasher::default();
+    (function, file, line).hash(&mut hasher);
+    (*line > 0 && !file.is_empty()).then(|| hasher.finish())
 }
 
 #[cfg(test)]
@@ -253,6 +287,23 @@ mod tests {
         let mut elsewhere = Symbols::default();
         elsewhere.read_side_file(&file).unwrap();
         assert_eq!(elsewhere.label(&other, site), "libfoo.so+0x1234");
+    }
+
+    #[test]
+    fn places_of_one_line_are_known_to_be_several() {
+        let (mut trace, one) = trace_with_site("/usr/lib/libfoo.so", &[1], 0x1234);
+        let other = trace.sites.find(ProcessId(0), 0x7000_0000 + 0x2234, 0).site;
+        let mut symbols = Symbols::default();
+        let symbol = |line| Symbol { function: "step(int)".into(), file: "/src/solver.cu".into(), line };
+        let places = [one, other].map(|site| symbols.place(&trace, site).unwrap());
+        symbols.learn(places[0].clone(), Some(symbol(131)));
+        symbols.learn(places[0].clone(), Some(symbol(131)));
+        assert!(!symbols.is_one_of_several(one));
+        symbols.learn(places[1].clone(), Some(symbol(131)));
+        assert!(symbols.is_one_of_several(one) && symbols.is_one_of_several(other));
+        // Of another line after all.
+        symbols.learn(places[1].clone(), Some(symbol(132)));
+        assert!(!symbols.is_one_of_several(one) && !symbols.is_one_of_several(other));
     }
 
     #[test]
