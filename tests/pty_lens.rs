@@ -33,6 +33,11 @@ fn a_filters_file_is_read_again_when_it_changes() {
     std::fs::write(&file, "kernal:x").unwrap();
     terminal.wait_for(&["did you mean kernel?"]);
     terminal.wait_for(&["& api:cudaLaunchKernel"]);
+    // One that is gone is mentioned; the filter stays, and a new file of that name counts.
+    std::fs::remove_file(&file).unwrap();
+    terminal.wait_for(&["is gone", "& api:cudaLaunchKernel"]);
+    std::fs::write(&file, "api:cudaMallocManaged").unwrap();
+    terminal.wait_for(&["& api:cudaMallocManaged", "read again"]);
     terminal.keys("q");
     terminal.exits_with(Exit::Status(0));
 }

@@ -59,3 +59,5 @@ pub use links::connections;
 pub use loaded::{LoadError, Loaded};
 pub use run::{OpenError, Session};
 pub use sampler::Address;
+
+pub use crate::source::Watch;

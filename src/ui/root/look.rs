@@ -141,6 +141,9 @@ impl Root {
         let what = if action == Action::Like { "that a filter could be like" } else { "with a time of its own" };
         let step = self.keymap.key_of(self.current_context(), Action::Down).unwrap_or_default();
         match self.current {
+            ScreenId::Overview if action == Action::Span => self.fill(
+                "rows here are of all time: {open} goes to one in the calls, where {range-of-row} looks at its time",
+            ),
             ScreenId::Overview if self.screen().row_text().is_some() => "no filter can say what this row is".to_owned(),
             ScreenId::Overview if action == Action::Like => format!("no row is chosen yet: {step} goes to one"),
             ScreenId::Calls | ScreenId::Heatmap | ScreenId::Events => format!("there is no row {what} here"),
@@ -231,7 +234,7 @@ impl Root {
     /// Takes the filter as its file has it now.
     pub fn take_filter(&mut self, read: Result<Filter, FilterError>) {
         self.notice = Some(match read {
-            Err(error) => format!("{error}; the filter stays what it was"),
+            Err(error) => format!("{error}; the filter stays what it was until the file can be read"),
             Ok(filter) => {
                 let to = Chosen::read(&filter);
                 if let Some(from) = self.from_file.replace(to.clone()) {
