@@ -65,7 +65,7 @@ impl Write for Kept {
 }
 
 /// What is left of the bytes without the sequences that a frame is made of.
-fn without_frames(bytes: &[u8]) -> String {
+pub fn without_frames(bytes: &[u8]) -> String {
     let text = String::from_utf8(bytes.to_vec()).expect("UTF-8");
     let mut out = String::new();
     let mut parts = text.split("\x1b[");

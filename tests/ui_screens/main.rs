@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "the helpers of tests are tests too")]
 
 mod budget;
+mod damaged;
 mod find;
 mod fixture;
 mod heat;
