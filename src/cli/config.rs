@@ -116,6 +116,12 @@ fn written(setting: &Setting, config: &Config) -> String {
         Some(Value::Word(word)) => format!("{word:?}"),
         Some(Value::Words(words)) => format!("{:?}", words.iter().map(|word| &word.text).collect::<Vec<_>>()),
         Some(Value::Flag(flag)) => flag.to_string(),
+        Some(Value::Map(pairs)) if pairs.is_empty() => "{}".to_owned(),
+        Some(Value::Map(pairs)) => {
+            let pairs: Vec<String> = pairs.iter().map(|(from, to)| format!("{from:?} = {to:?}")).collect();
+            format!("{{ {} }}", pairs.join(", "))
+        }
+        Some(Value::Count(count)) => count.to_string(),
         Some(Value::Time(ns)) if ns % 1_000_000 == 0 => format!("\"{}ms\"", ns / 1_000_000),
         Some(Value::Time(ns)) => format!("\"{ns}ns\""),
         None => setting.default.to_owned(),

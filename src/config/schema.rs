@@ -11,6 +11,10 @@ pub enum Kind {
     Flag,
     /// A time such as `"300ms"`.
     Time,
+    /// A whole number from 1.
+    Count,
+    /// Words by words: `{ "this" = "that" }`.
+    Map,
     /// `"auto"`, or a list of these words.
     Words(&'static [&'static str]),
 }
@@ -65,8 +69,46 @@ pub static SETTINGS: &[Setting] = &[
         kind: Kind::Words(&["total", "self", "share", "count", "failed", "min", "average", "p50", "p99", "max"]),
         default: "\"auto\"",
         doc: &[
-            "Columns beside the name, as far as they fit: auto, or a list such as [\"total\", \"count\", \"p99\"] of",
+            "Columns beside the name, in this order and as far as they fit: auto, or a list such as",
+            "[\"total\", \"count\", \"p99\"] of",
             "total, self, share, count, failed, min, average, p50, p99, max.",
+        ],
+    },
+    Setting {
+        name: "events.columns",
+        kind: Kind::Words(&["start", "end", "took", "process", "where", "kind", "event", "from"]),
+        default: "\"auto\"",
+        doc: &[
+            "Columns from left to right, as far as they fit: auto, or a list such as [\"start\", \"event\", \"from\"] of",
+            "start, end, took, process, where, kind, event, from. The event itself is always shown, at the end if it",
+            "is not in the list.",
+        ],
+    },
+    Setting {
+        name: "thresholds.slow",
+        kind: Kind::Time,
+        default: "\"1ms\"",
+        doc: &[
+            "Calls and work of the GPU that take so long have a ! before their time in the events, and functions half of",
+            "whose calls do in the calls. The filter slow-calls has a threshold of its own: write one of that name.",
+        ],
+    },
+    Setting {
+        name: "thresholds.storm",
+        kind: Kind::Count,
+        default: "1000",
+        doc: &[
+            "Calls a second from which on a function that waits for the GPU, or asks whether it has finished, has a ! in",
+            "the calls, over the time that is looked at.",
+        ],
+    },
+    Setting {
+        name: "source.map",
+        kind: Kind::Map,
+        default: "{}",
+        doc: &[
+            "Where source lies here that was compiled elsewhere, by the beginnings of paths, the longest first, as in",
+            "{ \"/build/src\" = \"~/src\" }: what is opened at a source line is looked for there.",
         ],
     },
     Setting {

@@ -1,7 +1,7 @@
 //! Values of settings.
 
 use toml::Spanned;
-use toml::de::DeValue;
+use toml::de::{DeInteger, DeString, DeValue};
 
 use super::nearest;
 use super::problem::{Place, Spelled};
@@ -18,6 +18,10 @@ pub enum Value {
     Flag(bool),
     /// A time, ns.
     Time(u64),
+    /// A number.
+    Count(u64),
+    /// Words by words.
+    Map(Vec<(String, String)>),
 }
 
 /// Reads a value.
@@ -37,6 +41,20 @@ pub fn read(text: &str, kind: Kind, value: &Spanned<DeValue<'_>>) -> Result<Valu
         (Kind::Time, DeValue::String(time)) => self::time(time).map(Value::Time).ok_or_else(|| {
             wrong(format!("'{time}' is no time; write a whole number and ns, us, ms or s, as in \"300ms\""))
         }),
+        (Kind::Count, DeValue::Integer(number)) => match count(number) {
+            Some(count) => Ok(Value::Count(count)),
+            None => Err(wrong(format!("'{number}' is no whole number from 1"))),
+        },
+        (Kind::Map, DeValue::Table(table)) => {
+            let pair = |(key, value): (&Spanned<DeString<'_>>, &Spanned<DeValue<'_>>)| match value.get_ref() {
+                DeValue::String(word) => Ok((key.get_ref().to_string(), word.to_string())),
+                other => {
+                    let place = Place::of(text, value.span().start);
+                    Err((place, format!("a word in quotes is expected, not {}", other.type_str())))
+                }
+            };
+            table.iter().map(pair).collect::<Result<_, _>>().map(Value::Map)
+        }
         (Kind::Words(_), DeValue::String(word)) if word == "auto" => Ok(Value::Word("auto".to_owned())),
         (Kind::Words(words), DeValue::Array(array)) => {
             let word = |value: &Spanned<DeValue<'_>>| {
@@ -68,8 +86,14 @@ fn expected(kind: Kind) -> String {
         Kind::Word => "a word in quotes".to_owned(),
         Kind::Flag => "true or false".to_owned(),
         Kind::Time => "a time in quotes, as \"300ms\",".to_owned(),
+        Kind::Map => "a table such as { \"/build/src\" = \"~/src\" }".to_owned(),
+        Kind::Count => "a whole number from 1".to_owned(),
         Kind::Words(_) => "\"auto\" or a list of words in quotes".to_owned(),
     }
+}
+
+fn count(number: &DeInteger<'_>) -> Option<u64> {
+    u64::from_str_radix(number.as_str(), number.radix()).ok().filter(|count| *count > 0)
 }
 
 /// A time in ns: a whole number and its unit.

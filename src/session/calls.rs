@@ -27,6 +27,7 @@ pub(super) fn rows(
         cursor: window.cursor,
         rows,
         quantile_error_pct: QUANTILE_ERROR_PCT,
+        span_ns: 0,
         launches: None,
     }
 }

@@ -13,7 +13,7 @@ use super::others::{CellKey, Others};
 use super::sifting::{Ground, Sifting, words_of};
 use super::view::{EventGroup, EventKinds, LensStatus};
 use crate::graph::{CellId, Cells, Gpu, Grouping, NodeKey, RangeWork, Rows, Tree, Windows, Work, WorkStream};
-use crate::lens::{Block, Lens, Marks, Selected, bit};
+use crate::lens::{Block, Lens, Marks, Selected, TimeRange, bit};
 use crate::trace::{ApiId, OpenCall, Trace, Track, TrackId};
 use rustc_hash::FxHashSet;
 
@@ -127,6 +127,20 @@ impl Model {
             error: None,
             steps: sifting.steps(&self.trace),
         })
+    }
+
+    /// The time that is looked at, ns.
+    pub(super) fn span_ns(&self) -> u64 {
+        let all = self.trace.end_ns().saturating_sub(self.trace.start_ns());
+        let Some(sifting) = &self.lensed.sifting else { return all };
+        match &self.lensed.lens.range {
+            None => all,
+            Some(TimeRange::Time(from, to)) => (*to).min(all).saturating_sub(*from),
+            Some(TimeRange::Steps(_)) => {
+                let steps = sifting.steps(&self.trace).and_then(|steps| steps.ns);
+                steps.map_or(all, |(from, to)| to.saturating_sub(from).min(all))
+            }
+        }
     }
 
     /// The rows of a grouping as they are seen now.

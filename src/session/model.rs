@@ -160,8 +160,10 @@ impl Model {
 
     /// Rows of the calls screen.
     pub(super) fn calls(&mut self, request: &CallsRequest) -> CallsRows {
+        let span_ns = self.span_ns();
         let Some((windows, cells, namer)) = self.in_rows(request.grouping) else { return CallsRows::default() };
         let mut rows = calls::rows(windows, cells, &namer, request);
+        rows.span_ns = span_ns;
         if let Some(key) = request.cursor {
             rows.launches = self.launches(request.grouping, key).map(|launches| (key, launches));
         }

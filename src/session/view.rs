@@ -267,6 +267,8 @@ pub struct CallsRows {
     pub rows: Vec<CallRow>,
     /// Half-width of the percentiles' error, per cent.
     pub quantile_error_pct: u8,
+    /// The time that the rows are of, ns: the trace's, or the range that is looked at.
+    pub span_ns: u64,
     /// Of the cursor's node, if that is a kernel.
     pub launches: Option<(NodeKey, Launches)>,
 }

@@ -3,6 +3,7 @@
 use super::keys::Action;
 use super::screens::ScreenId;
 use super::screens::calls::columns::Chosen;
+use super::screens::events::columns::Chosen as EventColumns;
 use crate::session::view::{Column, Entry, EventKinds, EventsWithin, Grouping, NodeKey, TimeRange};
 
 /// How the explorer was left.
@@ -105,6 +106,8 @@ pub enum Said {
 pub enum Popup {
     /// The column chooser, with the columns that are shown now.
     Columns(Chosen),
+    /// That of the events.
+    EventColumns(EventColumns),
     /// A prompt, with the text that it begins with.
     Prompt(Ask, String),
     /// The chooser of kinds of events, with those that are shown now.
@@ -147,6 +150,8 @@ pub enum Effect {
     Close,
     /// Show these columns in the calls, sorted by one of them if one was picked.
     Columns(Chosen, Option<Column>),
+    /// Show these columns in the events.
+    EventColumns(EventColumns),
     /// Show these kinds of events.
     Kinds(EventKinds),
     /// Does what a key would do, on this screen.

@@ -29,6 +29,7 @@ pub fn draw(root: &Root, buffer: &mut Buffer) {
         return;
     }
     paint.keymap = Some(&root.keymap);
+    paint.marks = root.marks();
     paint.sought = root.search.pattern(root.current);
     title(root, &mut paint, Rect { height: 1, ..area });
     paint.row_of(area.x, area.y + 1, area.width, root.theme.glyphs.rule, Role::Dim);

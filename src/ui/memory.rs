@@ -11,6 +11,7 @@ use std::sync::Arc;
 use serde_json::{Value, json};
 
 use super::effect::Scope;
+use super::marks::{Mark, Moment};
 use super::screens::memory::Tab;
 use super::screens::{Place, ScreenId};
 use super::widgets::list::Window;
@@ -25,15 +26,6 @@ pub const MARKS: usize = 100;
 const FOLDS: usize = 5_000;
 /// Longest file that is read, bytes.
 const LONGEST: usize = 1 << 20;
-
-/// A mark.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Mark {
-    /// What it is called.
-    pub label: String,
-    /// Where it is.
-    pub place: Place,
-}
 
 /// What is remembered.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -189,7 +181,7 @@ fn kept(place: &Place) -> Value {
             "window": window_value(*window),
             "cursor": cursor.map(key_text),
         }),
-        Place::Events { scope, kinds, window, follow } => json!({
+        Place::Events { scope, kinds, window, follow, event } => json!({
             "screen": "events",
             "scope": scope.as_ref().map(|scope| {
                 json!([name_of(&GROUPINGS, scope.grouping), key_text(scope.key), scope.label])
@@ -197,6 +189,7 @@ fn kept(place: &Place) -> Value {
             "hidden": (0..EventGroup::ALL.len()).filter(|&at| !kinds.has(EventGroup::ALL[at])).collect::<Vec<_>>(),
             "window": window_value(*window),
             "follow": follow,
+            "event": event.as_ref().map(|event| json!([event.start_ns, event.name])),
         }),
         Place::Heatmap { subject, colour, at, time, cursor } => json!({
             "screen": "heatmap",
@@ -248,7 +241,11 @@ fn place(value: &Value) -> Option<Place> {
             let kinds = hidden
                 .fold(EventKinds::ALL, |kinds, &group| if kinds.has(group) { kinds.flipped(group) } else { kinds });
             let follow = value.get("follow")?.as_bool()?;
-            Place::Events { scope, kinds, window: window_of(value.get("window"))?, follow }
+            let event = value.get("event").and_then(|event| {
+                let name = crate::session::safe::safe(event.get(1)?.as_str()?).into_owned();
+                Some(Moment::new(event.get(0)?.as_u64()?, &name))
+            });
+            Place::Events { scope, kinds, window: window_of(value.get("window"))?, follow, event }
         }
         "heatmap" => {
             let subject = value.get("subject")?;
@@ -301,6 +298,13 @@ mod tests {
         };
         let scope = Scope { grouping: Grouping::Thread, key: NodeKey(9), label: "main".to_owned() };
         let kinds = EventKinds::ALL.flipped(EventGroup::Kernels);
+        let events = Place::Events {
+            scope: Some(scope),
+            kinds,
+            window,
+            follow: true,
+            event: Some(Moment::new(u64::MAX, "cudaMalloc")),
+        };
         let events = Place::Events { scope: Some(scope), kinds, window, follow: true };
         let heatmap = Place::Heatmap {
             subject: HeatSubject::One(2, u64::MAX - 7),

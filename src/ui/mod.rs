@@ -18,15 +18,18 @@ pub mod frame;
 pub mod keys;
 pub mod layers;
 pub mod lens;
+pub mod marks;
 pub mod memory;
 pub mod root;
 pub mod screens;
 pub mod search;
 pub mod settings;
 pub mod setup;
+pub mod source_map;
 pub mod term;
 pub mod text;
 pub mod theme;
+pub mod thresholds;
 pub mod widgets;
 
 use std::os::fd::AsFd;

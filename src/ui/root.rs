@@ -22,6 +22,7 @@ use super::memory::Memory;
 use super::screens::{Place, Screen, ScreenId, Screens, calls};
 use super::search::Search;
 use super::setup::Setup;
+use super::source_map::SourceMap;
 use super::theme::{Palette, Theme};
 use crate::session::handle::Child;
 use crate::session::view::{EventKinds, Phase, Status, Step};
@@ -102,6 +103,8 @@ pub struct Root {
     first_is_wanted: bool,
     /// The filter that a name is typed for: the one in force, or one that has a name.
     naming: Option<Option<String>>,
+    /// Where source lies here.
+    sources: SourceMap,
     /// Themes that can be chosen.
     palettes: Vec<(String, Palette)>,
     /// What is to be done with what the cursor's row is about, once that is known.
@@ -126,7 +129,8 @@ impl Root {
     pub fn new(setup: Setup, size: Size) -> Self {
         let from_file = setup.filter_file.as_ref().and(setup.look.filter.clone());
         let mut screens = Screens::default();
-        screens.calls.chosen = setup.columns;
+        (screens.calls.chosen, screens.calls.thresholds) = (setup.columns, setup.thresholds);
+        (screens.events.chosen, screens.events.thresholds) = (setup.event_columns, setup.thresholds);
         Self {
             theme: setup.theme,
             keymap: setup.keymap,
@@ -150,6 +154,7 @@ impl Root {
             touched: false,
             first_is_wanted: setup.first_is_wanted,
             naming: None,
+            sources: setup.sources,
             palettes: setup.palettes,
             about: None,
             slot: None,
@@ -293,7 +298,8 @@ impl Root {
                 self.screens.events.show_scope(Some(scope));
                 self.go(ScreenId::Events);
             }
-            Effect::Open(Popup::Columns(chosen)) => self.layers.push(Box::new(layers::columns::Columns::new(chosen))),
+            Effect::Open(Popup::Columns(chosen)) => self.layers.push(layers::columns::of_calls(chosen)),
+            Effect::Open(Popup::EventColumns(chosen)) => self.layers.push(layers::columns::of_events(chosen)),
             Effect::Open(Popup::Details { title, fields }) => {
                 self.layers.push(Box::new(layers::details::Details::new(title, fields)));
             }
@@ -333,6 +339,7 @@ impl Root {
             }
             Effect::Kinds(kinds) => self.screens.events.show_kinds(kinds),
             Effect::Close => drop(self.layers.pop()),
+            Effect::EventColumns(chosen) => self.screens.events.chosen = chosen,
             Effect::Columns(chosen, sort) => calls::choose(&mut self.screens.calls, chosen, sort),
             Effect::Detach => return Order::Leave(Outcome::Detached),
             Effect::Terminate => return Order::Leave(Outcome::Terminated),

@@ -5,8 +5,11 @@ use std::time::Duration;
 use super::keys::{Keymap, user};
 use super::screens::ScreenId;
 use super::screens::calls::columns::{self, Chosen};
+use super::screens::events::columns as event_columns;
 use super::setup::{CONTINUATIONS, Setup};
+use super::source_map::SourceMap;
 use super::theme::{Charset, ColorChoice, Depth, Glyphs, Palette, Theme, palette};
+use super::thresholds::Thresholds;
 use crate::config::{Config, Level, Problem, Value, nearest};
 
 /// What the command line says about the screens.
@@ -61,6 +64,9 @@ pub fn settle(config: &Config, flags: Flags, variable: impl Fn(&str) -> Option<S
         continuations: delay(config),
         mouse: flags.mouse || config.value("input.mouse") == Some(Value::Flag(true)),
         columns: chosen(config),
+        event_columns: event_columns(config),
+        thresholds: thresholds(config),
+        sources: sources(config, variable("HOME")),
         look: Default::default(),
         filters: crate::filter::user_folder(),
         filter_file: None,
@@ -109,6 +115,37 @@ fn chosen(config: &Config) -> Chosen {
     }
 }
 
+fn event_columns(config: &Config) -> event_columns::Chosen {
+    match config.value("events.columns") {
+        Some(Value::Words(words)) => event_columns::Chosen::Only(
+            words
+                .iter()
+                .filter_map(|word| event_columns::ORDER.into_iter().find(|column| column.title() == word.text))
+                .collect(),
+        ),
+        _ => event_columns::Chosen::Automatic,
+    }
+}
+
+fn sources(config: &Config, home: Option<String>) -> SourceMap {
+    let Some(Value::Map(pairs)) = config.value("source.map") else { return SourceMap::default() };
+    let pairs = pairs.iter().map(|(from, to)| (from.as_str(), to.as_str()));
+    SourceMap::new(pairs, home.as_deref().filter(|home| !home.is_empty()).map(std::path::Path::new))
+}
+
+fn thresholds(config: &Config) -> Thresholds {
+    let usual = Thresholds::default();
+    let slow_ns = match config.value("thresholds.slow") {
+        Some(Value::Time(ns)) => ns,
+        _ => usual.slow_ns,
+    };
+    let storm = match config.value("thresholds.storm") {
+        Some(Value::Count(count)) => count,
+        _ => usual.storm,
+    };
+    Thresholds { slow_ns, storm }
+}
+
 /// What is said at the start of a file that has mistakes.
 fn notice(config: &Config, problems: &[Problem]) -> Option<String> {
     let mut errors = problems.iter().filter(|problem| problem.level == Level::Error);
@@ -150,6 +187,8 @@ mod tests {
         assert_eq!(settled.setup.first, ScreenId::Overview);
         assert_eq!(settled.setup.continuations, CONTINUATIONS);
         assert_eq!(settled.setup.columns, Chosen::Automatic);
+        assert_eq!(settled.setup.event_columns, event_columns::Chosen::Automatic);
+        assert_eq!(settled.setup.thresholds, Thresholds::default());
         assert_eq!((settled.color_by, settled.setup.notice, settled.problems), ("TERM", None, vec![]));
     }
 
@@ -157,7 +196,8 @@ mod tests {
     fn a_file_changes_what_it_says() {
         let settled = settled(
             "[look]\ntheme = \"mine\"\ncolor = \"truecolor\"\nglyphs = \"ascii\"\n[start]\nscreen = \"calls\"\n\
-             [calls]\ncolumns = [\"p99\", \"self\"]\n[input]\nprefix-delay = \"0ms\"\n\
+             [calls]\ncolumns = [\"p99\", \"self\"]\n[events]\ncolumns = [\"from\", \"event\"]\n\
+             [source]\nmap = { \"/build/src\" = \"/src\" }\n[thresholds]\nslow = \"5us\"\nstorm = 0x10\n[input]\nprefix-delay = \"0ms\"\n\
              [keys.calls]\n\"ctrl-x\" = \"fold-all\"\n[theme.mine]\nbad = \"underlined #ff0000\"\n",
         );
         assert_eq!(settled.problems, []);
@@ -166,6 +206,10 @@ mod tests {
         assert_eq!(setup.theme.style(Role::Bad).fg, Some(ratatui::style::Color::Rgb(255, 0, 0)));
         assert_eq!(setup.first, ScreenId::Calls);
         assert_eq!(setup.columns, Chosen::Only(vec![Column::P99, Column::SelfTime]));
+        let (from, event) = (event_columns::Column::From, event_columns::Column::Event);
+        assert_eq!(setup.event_columns, event_columns::Chosen::Only(vec![from, event]));
+        assert_eq!(setup.thresholds, Thresholds { slow_ns: 5_000, storm: 16 });
+        assert_eq!(setup.sources.here("/build/src/a.cu"), std::path::Path::new("/src/a.cu"));
         assert_eq!(setup.continuations, Duration::ZERO);
         let keys = [Key::parse("Ctrl-x").expect("a key")];
         assert!(matches!(setup.keymap.find(Context::Calls, &keys), Match::Action(_)));
@@ -212,6 +256,7 @@ mod tests {
         };
         assert_eq!(words("start.screen"), ScreenId::ALL.map(ScreenId::name));
         assert_eq!(words("calls.columns"), columns::ORDER.map(columns::title));
+        assert_eq!(words("events.columns"), event_columns::ORDER.map(event_columns::Column::title));
         assert!(words("look.color").iter().all(|word| word.parse::<ColorChoice>().is_ok()));
         let delay = schema::SETTINGS.iter().find(|setting| setting.name == "input.prefix-delay").and_then(default);
         assert_eq!(delay, Some(Value::Time(CONTINUATIONS.as_nanos() as u64)));

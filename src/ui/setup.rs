@@ -7,7 +7,10 @@ use super::keys::Keymap;
 use super::lens::Look;
 use super::screens::ScreenId;
 use super::screens::calls::columns::Chosen;
+use super::screens::events;
+use super::source_map::SourceMap;
 use super::theme::{Palette, Theme, palette};
+use super::thresholds::Thresholds;
 
 /// Time that a prefix waits before the box says what may follow it.
 pub const CONTINUATIONS: Duration = Duration::from_millis(300);
@@ -29,6 +32,12 @@ pub struct Setup {
     pub mouse: bool,
     /// Columns of the calls.
     pub columns: Chosen,
+    /// Columns of the events.
+    pub event_columns: events::columns::Chosen,
+    /// What is slow, and what a storm.
+    pub thresholds: Thresholds,
+    /// Where source lies here.
+    pub sources: SourceMap,
     /// What every screen is seen through.
     pub look: Look,
     /// The folder of the user's filters.
@@ -55,6 +64,9 @@ impl Setup {
             continuations: CONTINUATIONS,
             mouse: false,
             columns: Chosen::default(),
+            event_columns: Default::default(),
+            thresholds: Thresholds::default(),
+            sources: SourceMap::default(),
             look: Look::default(),
             filters: None,
             filter_file: None,

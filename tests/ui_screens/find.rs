@@ -110,11 +110,11 @@ fn marks_are_set_listed_gone_to_and_cleared() {
     stage.press("'");
     assert!(last_line(&stage).contains("there are no marks"), "{}", last_line(&stage));
     stage.press("j j j");
-    let row = stage.cursor_line();
     stage.press("m");
+    let row = stage.cursor_line();
     assert!(last_line(&stage).starts_with("marked: cudaDeviceSynchronize"), "{}", last_line(&stage));
     stage.press("6 j j m 1 '");
-    assert!(stage.text().contains("event 3: "), "{}", stage.text());
+    assert!(stage.text().contains("0.000064 s: range step"), "{}", stage.text());
     stage.press("Down Enter");
     assert_eq!(stage.cursor_line(), row);
     stage.press("M '");
@@ -154,4 +154,34 @@ fn finder_palette_and_marks_look_so() {
             snapshot(name, &stage);
         }
     }
+}
+
+#[test]
+fn marks_stand_beside_their_rows_and_on_the_axis_and_are_gone_to_by_time() {
+    let mut stage = stage(ScreenId::Events, 80, 24, ended());
+    stage.press("j j j m k k");
+    let marked: Vec<u16> = (4..23).filter(|&y| stage.line(y).contains("0.000090'")).collect();
+    assert_eq!(marked, [7], "{}", stage.text());
+    // Rows may be others by then: the event is asked for by its time.
+    stage.press("G ' Enter");
+    let said = stage.said.lock().unwrap();
+    let asked = said.asked.iter().rev().find_map(|request| match &request.view {
+        View::Events(events) if matches!(events.at, EventsAt::Time(_)) => Some(events.at),
+        _ => None,
+    });
+    drop(said);
+    assert!(matches!(asked, Some(EventsAt::Time(90_000..91_000))), "{asked:?} {}", stage.text());
+    assert!(stage.cursor_line().contains("0.000090'"), "{}", stage.text());
+    stage.press("1");
+    let marks = (2..23).map(|y| stage.line(y)).find(|line| line.starts_with("marks ")).unwrap();
+    assert!(marks.contains('\''), "{}", stage.text());
+    // A row of the calls.
+    stage.press("2 j j m k");
+    let line = (3..23).map(|y| stage.line(y)).find(|line| line.contains('\'')).unwrap();
+    assert!(line.contains("solver.cu:131 step()"), "{}", stage.text());
+    // Under another grouping it is another row.
+    stage.press("t");
+    assert!((3..23).all(|y| !stage.line(y).contains('\'')), "{}", stage.text());
+    stage.press("1 M");
+    assert!((2..23).all(|y| !stage.line(y).starts_with("marks ")), "{}", stage.text());
 }

@@ -663,7 +663,7 @@ pub fn calls(request: &CallsRequest, turned: bool) -> CallsRows {
         };
         (row.key, launches)
     });
-    CallsRows { total: all.len(), first, cursor, rows, quantile_error_pct: 6, launches }
+    CallsRows { total: all.len(), first, cursor, rows, quantile_error_pct: 6, span_ns: 102_000_000_000, launches }
 }
 
 /// Events in the made-up trace.
@@ -774,7 +774,11 @@ pub fn events(request: &EventsRequest) -> EventsRows {
         total,
         first,
         rows: (first..total.min(first + rows)).map(event).filter(kind).collect(),
-        found: matches!(request.at, EventsAt::Call(..)).then_some(1_001),
+        found: match request.at {
+            EventsAt::Call(..) => Some(1_001),
+            EventsAt::Time(_) => Some(first),
+            _ => None,
+        },
         details: request.details.map(more),
     }
 }

@@ -30,6 +30,7 @@ fn way_to(context: Context) -> Option<(ScreenId, &'static str)> {
         Context::Output => (ScreenId::Output, ""),
         Context::Help => (ScreenId::Calls, "?"),
         Context::Columns => (ScreenId::Calls, "f"),
+        Context::EventColumns => (ScreenId::Events, "C"),
         Context::Kinds => (ScreenId::Events, "f"),
         Context::Filters => (ScreenId::Calls, "P"),
         Context::Details => (ScreenId::Events, "Enter"),
@@ -92,6 +93,8 @@ const BEFORE: &[(&str, &str, &str)] = &[
     ("events", "all-events", "2 j j j Enter"),
     ("", "automatic", "Space"),
     ("columns", "open", "j"),
+    ("columns", "move-up", "j"),
+    ("event-columns", "move-up", "j"),
 ];
 
 /// Likewise on a line to type on.

@@ -73,6 +73,8 @@ pub enum Action {
     InUse,
     Unscope,
     Check,
+    MoveUp,
+    MoveDown,
     Automatic,
     Edit(Edit),
     Complete,
@@ -117,6 +119,7 @@ pub enum Context {
     Output,
     Help,
     Columns,
+    EventColumns,
     Kinds,
     Filters,
     Details,
@@ -128,7 +131,7 @@ pub enum Context {
 
 impl Context {
     /// Every context.
-    pub const ALL: [Self; 15] = [
+    pub const ALL: [Self; 16] = [
         Self::Overview,
         Self::Calls,
         Self::Heatmap,
@@ -137,6 +140,7 @@ impl Context {
         Self::Output,
         Self::Help,
         Self::Columns,
+        Self::EventColumns,
         Self::Kinds,
         Self::Filters,
         Self::Details,
@@ -157,6 +161,7 @@ impl Context {
             Self::Output => "output",
             Self::Help => "help",
             Self::Columns => "columns",
+            Self::EventColumns => "columns of events",
             Self::Kinds => "kinds of events",
             Self::Filters => "filters",
             Self::Details => "details",
@@ -176,6 +181,7 @@ impl Context {
     pub fn config_name(self) -> &'static str {
         match self {
             Self::Kinds => "kinds",
+            Self::EventColumns => "event-columns",
             Self::QuitDialog => "quit",
             Self::Prompt => "prompt",
             other => other.name(),
@@ -201,29 +207,29 @@ pub struct Entry {
 }
 
 use Context::{
-    Calls, Columns, Details, Events, Filters, Finder, Heatmap, Help, Kinds, Memory, Output, Overview, Palette, Prompt,
+    Calls, Columns, Details, EventColumns, Events, Filters, Finder, Heatmap, Help, Kinds, Memory, Output, Overview, Palette, Prompt,
     QuitDialog,
 };
 
 const ALL: &[Context] = &Context::ALL;
 const KEYED: &[Context] =
-    &[Overview, Calls, Heatmap, Memory, Events, Output, Help, Columns, Kinds, Filters, Details, QuitDialog];
+    &[Overview, Calls, Heatmap, Memory, Events, Output, Help, Columns, EventColumns, Kinds, Filters, Details, QuitDialog];
 const TEXT: &[Context] = &[Prompt, Finder, Palette];
 const PICKERS: &[Context] = &[Finder, Palette];
 const SCREENS: &[Context] = &[Overview, Calls, Heatmap, Memory, Events, Output];
 /// Where `0` is nothing but a range of time.
 const UNZOOMED: &[Context] = &[Overview, Calls, Memory, Events, Output];
-const POPUPS: &[Context] = &[Help, Columns, Kinds, Filters, Details];
+const POPUPS: &[Context] = &[Help, Columns, EventColumns, Kinds, Filters, Details];
+/// Where columns are chosen.
+const CHOOSERS: &[Context] = &[Columns, EventColumns];
 /// Where Backspace has nothing else to show again.
 const UNSCOPED: &[Context] = &[Overview, Calls, Heatmap, Memory, Output];
 const CURSOR: &[Context] = &[Calls, Memory, Events];
 /// Where a row can be gone to that a filter can be like.
 const ROWS: &[Context] = &[Overview, Calls, Heatmap, Memory, Events];
-/// Where what the cursor is on has a time.
-const TIMED: &[Context] = &[Calls, Heatmap, Memory, Events];
 /// Where rows have an order that can be chosen.
 const SORTED: &[Context] = &[Calls, Memory];
-const SCROLL: &[Context] = &[Overview, Calls, Heatmap, Memory, Events, Output, Help, Columns, Kinds, Filters, Details];
+const SCROLL: &[Context] = &[Overview, Calls, Heatmap, Memory, Events, Output, Help, Columns, EventColumns, Kinds, Filters, Details];
 
 const fn row(
     action: Action,
@@ -359,10 +365,13 @@ pub static TABLE: &[Entry] = &[
     row(Action::Follow, "follow", &["F"], &[Events, Output], "follow", "Follow the newest, or stop following"),
     row(Action::ScrollLeft, "scroll-left", &["h", "Left"], &[Events, Output], "", "Scroll to the left"),
     row(Action::ScrollRight, "scroll-right", &["l", "Right"], &[Events, Output], "", "Scroll to the right"),
-    row(Action::Check, "check", &["Space"], &[Columns], "show or hide", "Show or hide this column"),
+    row(Action::Columns, "columns", &["C"], &[Events], "", "Choose the columns"),
+    row(Action::Check, "check", &["Space"], CHOOSERS, "show or hide", "Show or hide this column"),
+    row(Action::MoveUp, "move-up", &["K"], CHOOSERS, "", "Move this column to the left"),
+    row(Action::MoveDown, "move-down", &["J"], CHOOSERS, "", "Move this column to the right"),
     row(Action::Check, "check", &["Space"], &[Kinds], "show or hide", "Show this kind, or leave it out"),
     row(Action::Automatic, "automatic", &["a"], &[Kinds], "all", "Show all kinds"),
-    row(Action::Automatic, "automatic", &["a"], &[Columns], "automatic", "Show the columns that fit"),
+    row(Action::Automatic, "automatic", &["a"], CHOOSERS, "automatic", "Show the columns that fit"),
     row(Action::Detach, "detach", &["d"], &[QuitDialog], "detach", "Quit; the program runs on and is still recorded"),
     row(Action::Terminate, "terminate", &["t"], &[QuitDialog], "terminate", "Ask the program to end, then quit"),
     row(Action::Stay, "stay", &["s", "q"], &[QuitDialog], "stay", "Do not quit"),
@@ -380,7 +389,7 @@ pub static TABLE: &[Entry] = &[
         "",
         "Choose a range of time: move, then Enter",
     ),
-    row(Action::Span, "range-of-row", &["R"], TIMED, "", "Look at the time of this row alone"),
+    row(Action::Span, "range-of-row", &["R"], ROWS, "", "Look at the time of this row alone"),
     row(Action::AllTime, "all-time", &["0", "_"], UNZOOMED, "", "Look at all time again"),
     row(Action::Filters, "filters", &["P"], SCREENS, "", "Filters that have a name: choose, save, rename, delete"),
     row(Action::NextMatch, "next-match", &["n"], SCREENS, "", "Go to the next match"),

@@ -4,10 +4,15 @@ use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 
 use super::{Order, Root};
+use crate::session::safe::safe;
 use crate::session::view::{Phase, Status, Step};
-use crate::ui::memory::{MARKS, Mark, Memory};
+use crate::ui::marks::{Mark, Marks};
+use crate::ui::memory::{MARKS, Memory};
 use crate::ui::screens::ScreenId;
 use crate::ui::widgets::paint::Paint;
+
+/// What to do about source that is not found.
+const WHERE: &str = "the config's [source] map says where";
 
 impl Root {
     /// Where is kept what is remembered.
@@ -15,11 +20,16 @@ impl Root {
         self.state_folder.as_deref()
     }
 
+    /// What is marked.
+    pub fn marks(&self) -> Marks<'_> {
+        Marks(&self.memory.marks)
+    }
+
     /// Marks where one is.
     pub(super) fn mark(&mut self) -> Order {
         let label = self.screen().title_of_place();
         let mark = Mark { label: label.clone(), place: self.screen().place() };
-        self.memory.marks.retain(|known| known.place != mark.place);
+        self.memory.marks.retain(|known| !known.is_at(&mark.place));
         if self.memory.marks.len() >= MARKS {
             self.memory.marks.remove(0);
         }
@@ -35,7 +45,7 @@ impl Root {
         self.layers.pop();
         let Some(place) = self.memory.marks.get(number).map(|mark| mark.place.clone()) else { return };
         let screen = place.screen();
-        self.screens.get_mut(screen).restore(place);
+        self.screens.get_mut(screen).return_to(place);
         if screen != self.current {
             self.go(screen);
         }
@@ -63,7 +73,7 @@ impl Root {
             return;
         }
         for place in places {
-            self.screens.get_mut(place.screen()).restore(place);
+            self.screens.get_mut(place.screen()).return_to(place);
         }
         if let Some(screen) = screen.filter(|_| !self.first_is_wanted) {
             self.current = screen;
@@ -98,6 +108,7 @@ impl Root {
         let status = self.status.clone().unwrap_or_default();
         let mut paint = Paint::new(&mut buffer, &self.theme);
         paint.keymap = Some(&self.keymap);
+        paint.marks = self.marks();
         self.screen().draw(&mut paint, area, &status);
         let line = |y| {
             let cells = (0..area.width).map(|x| buffer[(x, y)].symbol());
@@ -116,13 +127,14 @@ impl Root {
 
     pub(super) fn take_source(&mut self, source: Result<(String, u32), String>) {
         match source {
-            Ok((file, line)) if std::path::Path::new(&file).is_file() => {
-                self.pending = Some(Order::Edit(file.into(), line));
-            }
             Ok((file, line)) => {
-                let file = crate::session::safe::safe(&file).into_owned();
-                self.notice =
-                    Some(format!("{file}:{line} is not on this machine; open the trace where the source lies"));
+                let here = self.sources.here(&file);
+                if here.is_file() {
+                    self.pending = Some(Order::Edit(here, line));
+                    return;
+                }
+                let shown = safe(&here.to_string_lossy()).into_owned();
+                self.notice = Some(format!("{shown}:{line} is not on this machine; {WHERE}"));
             }
             Err(why) => self.notice = Some(why),
         }

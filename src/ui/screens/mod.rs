@@ -92,6 +92,10 @@ pub trait Screen {
     }
     /// Goes back there, if the place is one of this screen.
     fn restore(&mut self, place: Place);
+    /// Goes back there though the rows may be others by now.
+    fn return_to(&mut self, place: Place) {
+        self.restore(place);
+    }
     /// Where a search starts from.
     fn search_from(&self, _body: Size) -> SearchFrom {
         SearchFrom::Row(0)

@@ -8,6 +8,7 @@ use crate::session::view::{
     Column, EventKinds, Folds, Grouping, HeatColour, HeatRowsAt, HeatSubject, HeatTimeAt, MemoryGrouping, NodeKey,
 };
 use crate::ui::effect::Scope;
+use crate::ui::marks::Moment;
 use crate::ui::widgets::list::Window;
 
 /// A place on a screen.
@@ -38,6 +39,8 @@ pub enum Place {
         window: Window,
         /// The newest is followed.
         follow: bool,
+        /// The event, wherever its row is then.
+        event: Option<Moment>,
     },
     /// A cell of the heatmap.
     Heatmap {

@@ -9,6 +9,7 @@ use unicode_width::UnicodeWidthChar as _;
 
 use crate::session::search::Pattern;
 use crate::ui::keys::{Context, Keymap};
+use crate::ui::marks::Marks;
 use crate::ui::text::truncate;
 use crate::ui::theme::{Charset, Role, Theme};
 
@@ -24,12 +25,14 @@ pub struct Paint<'a> {
     pub sought: Option<&'a Pattern>,
     /// Keys, for texts that name some; the usual ones if there are none here.
     pub keymap: Option<&'a Keymap>,
+    /// What is marked.
+    pub marks: Marks<'a>,
 }
 
 impl<'a> Paint<'a> {
     /// Draws into this buffer.
     pub fn new(buffer: &'a mut Buffer, theme: &'a Theme) -> Self {
-        Self { buffer, theme, sought: None, keymap: None }
+        Self { buffer, theme, sought: None, keymap: None, marks: Marks::default() }
     }
 
     /// A text in which actions stand for their keys, see [`Keymap::fill`].

@@ -9,7 +9,7 @@ pub enum Chosen {
     /// As many as fit, the most telling first.
     #[default]
     Automatic,
-    /// These, as far as they fit.
+    /// These in this order, as far as they fit.
     Only(Vec<Column>),
 }
 
@@ -97,7 +97,17 @@ pub fn visible(chosen: &Chosen, cells: u16) -> Vec<Column> {
         room = left;
         fitting.push(column);
     }
-    ORDER.into_iter().filter(|column| fitting.contains(column)).collect()
+    let order = match chosen {
+        Chosen::Automatic => ORDER.as_slice(),
+        Chosen::Only(wanted) => wanted,
+    };
+    let mut shown = Vec::with_capacity(fitting.len());
+    order.iter().for_each(|column| {
+        if fitting.contains(column) && !shown.contains(column) {
+            shown.push(*column)
+        }
+    });
+    shown
 }
 
 /// Columns to sort by: the name and what is shown beside it.
@@ -168,9 +178,9 @@ mod tests {
     }
 
     #[test]
-    fn chosen_columns_stand_in_the_usual_order_and_give_way_to_the_name() {
+    fn chosen_columns_stand_as_they_are_chosen_and_give_way_to_the_name() {
         let chosen = Chosen::Only(vec![Column::Max, Column::Total]);
-        assert_eq!(visible(&chosen, 80), [Column::Total, Column::Max]);
+        assert_eq!(visible(&chosen, 80), [Column::Max, Column::Total]);
         assert_eq!(visible(&chosen, 30), [Column::Total]);
     }
 }

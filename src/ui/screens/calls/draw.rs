@@ -16,8 +16,10 @@ use super::state::State;
 use crate::session::view::{CallRow, Column, Grouping, LensStatus, NodeKind};
 use crate::ui::keys::Context;
 use crate::ui::lens;
+use crate::ui::marks::SIGN;
 use crate::ui::text::{format, truncate};
 use crate::ui::theme::{Role, devices};
+use crate::ui::thresholds;
 use crate::ui::widgets::paint::Paint;
 use crate::ui::widgets::{fields, split};
 
@@ -90,20 +92,30 @@ fn list(state: &State, paint: &mut Paint<'_>, area: Rect, shown: &[Column]) {
     for (y, number) in (area.y..area.bottom()).zip(state.window.first..) {
         let Some(row) = state.row(number) else { continue };
         let line = Rect { y, height: 1, ..area };
-        call(paint, line, row, shown, state.numbers);
+        call(paint, line, row, shown, state);
         if number == state.window.cursor {
             paint.lay_over(line, Role::Cursor);
         }
     }
 }
 
-fn call(paint: &mut Paint<'_>, line: Rect, row: &CallRow, shown: &[Column], numbers: Numbers) {
+fn call(paint: &mut Paint<'_>, line: Rect, row: &CallRow, shown: &[Column], state: &State) {
+    let marked = !facts::marked(state, row).is_empty();
     let mut x = line.right();
-    for &column in shown.iter().rev() {
+    for (at, &column) in shown.iter().enumerate().rev() {
         let cells = columns::width(column);
         x -= cells;
-        let role = if column == Column::Failed { Role::Bad } else { Role::Plain };
-        paint.right(x + 1, line.y, cells - 1, &columns::value(column, row, numbers), role);
+        let value = columns::value(column, row, state.numbers);
+        // The first one has the mark, for which there is a cell.
+        let (value, role) = match column {
+            _ if at == 0 && marked => (format!("{}{value}", thresholds::MARK), Role::Warning),
+            Column::Failed => (value, Role::Bad),
+            _ => (value, Role::Plain),
+        };
+        paint.right(x + 1, line.y, cells - 1, &value, role);
+    }
+    if !shown.is_empty() && paint.marks.has_node(state.grouping, row.key) {
+        paint.text(x, line.y, 1, SIGN, Role::Strong);
     }
     let marker = match row.open {
         Some(true) => "v ",
@@ -180,6 +192,10 @@ fn details_below(state: &State, paint: &mut Paint<'_>, area: Rect, row: &CallRow
     let moved = state.launches().and_then(facts::moved_meanwhile);
     let room_for_error = moved.is_none();
     more = moved.unwrap_or(more);
+    for (name, why) in facts::marked(state, row) {
+        let gap = if more.is_empty() { "" } else { "   " };
+        more.push_str(&format!("{gap}{} {name}: {why}", thresholds::MARK));
+    }
     if row.failed > 0 {
         more.push_str(&format!("   {} failed", format::count(row.failed)));
     }

@@ -10,6 +10,22 @@ pub fn error(state: &State) -> u8 {
     state.rows.as_ref().map_or(0, |rows| rows.quantile_error_pct)
 }
 
+/// Why a row is marked: half of its calls are slow, or it waits or asks too often.
+pub fn marked(state: &State, row: &CallRow) -> Vec<(&'static str, String)> {
+    let counts = row.kind >= NodeKind::Runtime && row.kind != NodeKind::Fault;
+    if !counts {
+        return Vec::new();
+    }
+    let limits = state.thresholds;
+    let slow = limits
+        .is_slow(row.p50_ns)
+        .then(|| ("slow", format!("half of them took {} or longer", format::duration(row.p50_ns.unwrap_or(0)))));
+    let span_ns = state.rows.as_ref().map_or(0, |rows| rows.span_ns);
+    let storm =
+        limits.storm(&row.label, row.count, span_ns).map(|rate| ("storm", format!("{} a second", format::count(rate))));
+    slow.into_iter().chain(storm).collect()
+}
+
 /// A row in full: names and values.
 pub fn facts(state: &State, row: &CallRow) -> Vec<(String, String)> {
     let error = error(state);
@@ -20,6 +36,7 @@ pub fn facts(state: &State, row: &CallRow) -> Vec<(String, String)> {
     if row.kind.is_gpu() {
         fact(if row.kind == NodeKind::Kernel { "launches" } else { "count" }, format::grouped(row.count));
         on_gpu(row).into_iter().for_each(|(name, value)| fact(name, value));
+        marked(state, row).into_iter().for_each(|(name, value)| fact(name, value));
         fact("", String::new());
         fact("total", format!("{}   {} of {}", value(Column::Total), share(Column::Total), whole(row.kind)));
     } else {
@@ -31,6 +48,7 @@ pub fn facts(state: &State, row: &CallRow) -> Vec<(String, String)> {
         }
         fact("running now", format::grouped(row.running));
         on_gpu(row).into_iter().for_each(|(name, value)| fact(name, value));
+        marked(state, row).into_iter().for_each(|(name, value)| fact(name, value));
         fact("", String::new());
         fact("total", format!("{}   {}", value(Column::Total), share(Column::Total)));
         fact("self", format!("{}   {}", value(Column::SelfTime), share(Column::SelfTime)));

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use super::columns::{Chosen, Numbers};
 use crate::session::view::{CallRow, CallsRequest, CallsRows, Column, Folds, Grouping, Launches, NodeKey};
 use crate::ui::screens::Place;
+use crate::ui::thresholds::Thresholds;
 use crate::ui::widgets::list::Window;
 
 /// State of the calls screen.
@@ -28,6 +29,8 @@ pub struct State {
     pub numbers: Numbers,
     /// Columns to show.
     pub chosen: Chosen,
+    /// What is marked as slow, or a storm.
+    pub thresholds: Thresholds,
     /// The rows that came last.
     pub rows: Option<CallsRows>,
     /// They are of another grouping: worth seeing until the new ones come, but not to be acted on.
@@ -47,6 +50,7 @@ impl Default for State {
             seek: None,
             numbers: Numbers::default(),
             chosen: Chosen::default(),
+            thresholds: Thresholds::default(),
             rows: None,
             stale: false,
         }

@@ -44,6 +44,21 @@ pub fn group_name(group: EventGroup) -> &'static str {
     }
 }
 
+/// A group of events in a word of at most 9 letters.
+pub fn kind_word(group: EventGroup) -> &'static str {
+    match group {
+        EventGroup::Calls => "call",
+        EventGroup::Kernels => "kernel",
+        EventGroup::Copies => "copy, set",
+        EventGroup::Waits => "wait",
+        EventGroup::Migrations => "migration",
+        EventGroup::Faults => "fault",
+        EventGroup::Allocations => "memory",
+        EventGroup::Overheads => "overhead",
+        EventGroup::Ranges => "range",
+    }
+}
+
 /// The event's fields: what and when first, then its arguments; of what no thread did what is known beyond them.
 pub fn fields(event: &EventRow, more: &[(String, String)]) -> Vec<(String, String)> {
     let field = |name: &str, value: String| (name.to_owned(), value);

@@ -8,58 +8,25 @@
 
 use ratatui::layout::Rect;
 
+use super::columns::{Column, Columns};
 use super::describe;
 use super::layout;
 use super::state::{Follow, State};
 use crate::session::view::{EventGroup, EventKinds, EventRow, LensStatus, Outcome};
 use crate::ui::keys::Context;
 use crate::ui::lens;
+use crate::ui::marks::SIGN;
 use crate::ui::text::{format, truncate};
 use crate::ui::theme::{Role, devices};
+use crate::ui::thresholds;
 use crate::ui::widgets::paint::Paint;
 use crate::ui::widgets::{fields, split};
-
-/// Where each column begins and how wide it is; 0 cells: not shown.
-struct Columns {
-    decimals: u32,
-    start: (u16, u16),
-    took: (u16, u16),
-    thread: (u16, u16),
-    call: (u16, u16),
-    site: (u16, u16),
-}
-
-impl Columns {
-    fn of(area: Rect) -> Self {
-        let wide = area.width >= 110;
-        let start = if wide { 15 } else { 11 };
-        let took = format::DURATION_WIDTH + 1;
-        let thread = if area.width >= 60 { 12 } else { 0 };
-        let site = if wide { 28 } else { 0 };
-        let mut x = area.x;
-        let mut next = |cells: u16| {
-            let column = (x, cells);
-            x += if cells > 0 { cells + 1 } else { 0 };
-            column
-        };
-        let (start, took, thread) = (next(start), next(took), next(thread));
-        let call = (x, (area.right() - site).saturating_sub(x));
-        Self {
-            decimals: if wide { 9 } else { 6 },
-            start,
-            took,
-            thread,
-            call,
-            site: (call.0 + call.1 + 1, site.saturating_sub(1)),
-        }
-    }
-}
 
 /// Draws the screen.
 pub fn draw(state: &State, paint: &mut Paint<'_>, area: Rect, through: Option<&LensStatus>) {
     let parts = layout::of(area);
     summary(state, paint, parts.summary);
-    let columns = Columns::of(parts.list);
+    let columns = Columns::of(&state.chosen, parts.list);
     heading(paint, parts.heading, &columns);
     match &state.rows {
         None => empty(paint, parts.list, "reading"),
@@ -151,17 +118,19 @@ fn kinds_name(kinds: EventKinds) -> String {
 }
 
 fn heading(paint: &mut Paint<'_>, area: Rect, columns: &Columns) {
-    paint.right(columns.start.0, area.y, columns.start.1, "start", Role::Dim);
-    paint.right(columns.took.0, area.y, columns.took.1, "took", Role::Dim);
-    paint.text(columns.thread.0, area.y, columns.thread.1, "where", Role::Dim);
-    paint.text(columns.call.0, area.y, columns.call.1, "event", Role::Dim);
-    paint.text(columns.site.0, area.y, columns.site.1, "from", Role::Dim);
+    for &(column, x, cells) in &columns.placed {
+        if column.is_right() {
+            paint.right(x, area.y, cells, column.title(), Role::Dim);
+        } else {
+            paint.text(x, area.y, cells, column.title(), Role::Dim);
+        }
+    }
 }
 
 fn list(state: &State, paint: &mut Paint<'_>, area: Rect, columns: &Columns) {
     for (y, number) in (area.y..area.bottom()).zip(state.window.first..) {
         let Some(event) = state.row(number) else { continue };
-        line(paint, y, event, columns, state.shift);
+        line(paint, y, event, columns, state);
         let chosen = state
             .selecting
             .is_some_and(|(from, _)| (from.min(state.window.cursor)..=from.max(state.window.cursor)).contains(&number));
@@ -179,20 +148,48 @@ fn took(event: &EventRow) -> String {
     }
 }
 
-fn line(paint: &mut Paint<'_>, y: u16, event: &EventRow, columns: &Columns, shift: u16) {
-    let start = format::seconds(event.start_ns, columns.decimals);
-    paint.right(columns.start.0, y, columns.start.1, &start, Role::Dim);
-    paint.right(columns.took.0, y, columns.took.1, &took(event), Role::Plain);
+fn line(paint: &mut Paint<'_>, y: u16, event: &EventRow, columns: &Columns, state: &State) {
+    if let Some(x) = columns.gap().filter(|_| paint.marks.has_event(event)) {
+        paint.text(x, y, 1, SIGN, Role::Strong);
+    }
+    for &(column, x, cells) in &columns.placed {
+        match column {
+            Column::Start => {
+                paint.right(x, y, cells, &format::seconds(event.start_ns, columns.decimals), Role::Dim);
+            }
+            Column::End => {
+                let end = event.duration_ns.map(|ns| event.start_ns.saturating_add(ns));
+                let end = end.map_or_else(|| "-".to_owned(), |end| format::seconds(end, columns.decimals));
+                paint.right(x, y, cells, &end, Role::Dim);
+            }
+            Column::Took if is_slow(event, state) => {
+                paint.right(x, y, cells, &format!("{}{}", thresholds::MARK, took(event)), Role::Warning);
+            }
+            Column::Took => paint.right(x, y, cells, &took(event), Role::Plain),
+            Column::Process => paint.right(x, y, cells, &event.pid.to_string(), Role::Plain),
+            Column::Where => place(paint, y, event, (x, cells)),
+            Column::Kind => drop(paint.text(x, y, cells, describe::kind_word(event.group), Role::Dim)),
+            Column::Event => call(paint, y, event, (x, cells), state.shift),
+            Column::From => {
+                let end = paint.name(x, y, cells, &event.site, Role::Site);
+                paint.mark((x, y), end, &event.site);
+            }
+        }
+    }
+}
+
+/// Whether it took so long that it is marked: ranges last as long as what is in them.
+fn is_slow(event: &EventRow, state: &State) -> bool {
+    event.group != EventGroup::Ranges && state.thresholds.is_slow(event.duration_ns)
+}
+
+fn place(paint: &mut Paint<'_>, y: u16, event: &EventRow, (x, cells): (u16, u16)) {
     if event.thread_name.is_empty() && event.thread != 0 {
-        paint.text(columns.thread.0, y, columns.thread.1, &event.thread.to_string(), Role::Plain);
+        paint.text(x, y, cells, &event.thread.to_string(), Role::Plain);
     } else {
-        let (x, cells) = columns.thread;
         let end = paint.name(x, y, cells, &event.thread_name, device(event).map_or(Role::Plain, devices::role));
         paint.mark((x, y), end, &event.thread_name);
     }
-    call(paint, y, event, columns.call, shift);
-    let end = paint.name(columns.site.0, y, columns.site.1, &event.site, Role::Site);
-    paint.mark((columns.site.0, y), end, &event.site);
 }
 
 /// The device that something of the GPU is of.

@@ -1,5 +1,6 @@
 //! The events screen: everything that happened, in order.
 
+pub mod columns;
 mod describe;
 mod draw;
 mod layout;
@@ -18,6 +19,7 @@ use super::Screen;
 use crate::session::view::{Body, EventKinds, SearchFrom, Status, Target, View};
 use crate::ui::effect::Effect;
 use crate::ui::keys::{Action, Context};
+use crate::ui::text::format;
 use crate::ui::widgets::paint::Paint;
 
 impl Screen for Events {
@@ -57,8 +59,10 @@ impl Screen for Events {
     }
 
     fn title_of_place(&self) -> String {
-        let number = self.window.cursor + 1;
-        self.current().map_or_else(|| format!("event {number}"), |event| format!("event {number}: {}", event.name))
+        match self.current() {
+            Some(event) => format!("{} s: {}", format::seconds(event.start_ns, 6), event.name),
+            None => format!("event {}", self.window.cursor + 1),
+        }
     }
 
     fn row_text(&self) -> Option<String> {
@@ -100,6 +104,10 @@ impl Screen for Events {
 
     fn restore(&mut self, place: Place) {
         self.restore(place);
+    }
+
+    fn return_to(&mut self, place: Place) {
+        self.return_to(place);
     }
 
     fn search_from(&self, _body: Size) -> SearchFrom {

@@ -1,9 +1,12 @@
 //! What the events screen remembers between two frames.
 
+use super::columns::Chosen;
 use super::describe;
 use crate::session::view::{EventGroup, EventKinds, EventRow, EventsAt, EventsRequest, EventsRows};
 use crate::ui::effect::{Goal, Scope};
+use crate::ui::marks::Moment;
 use crate::ui::screens::Place;
+use crate::ui::thresholds::Thresholds;
 use crate::ui::widgets::list::Window;
 
 /// Whether the newest event is kept in sight.
@@ -39,6 +42,8 @@ pub struct State {
     pub kinds: EventKinds,
     /// Where to go as soon as its row is known.
     pub jump: Option<EventsAt>,
+    /// Which of the events that begin there it is.
+    pub seek: Option<Moment>,
     /// Where a range of time begins that is being chosen: its row, and when the event begins and ends.
     pub selecting: Option<(u64, (u64, u64))>,
     /// Something to say, once.
@@ -49,6 +54,10 @@ pub struct State {
     pub fresh: Option<Vec<(String, String)>>,
     /// Cells by which the calls are scrolled to the left.
     pub shift: u16,
+    /// Columns to show.
+    pub chosen: Chosen,
+    /// What is marked as slow.
+    pub thresholds: Thresholds,
     /// The rows that came last.
     pub rows: Option<EventsRows>,
 }
@@ -57,20 +66,30 @@ impl State {
     /// Where one is.
     pub fn place(&self) -> Place {
         let follow = self.follow == Follow::On;
-        Place::Events { scope: self.scope.clone(), kinds: self.kinds, window: self.window, follow }
+        let event = self.current().map(Moment::of);
+        Place::Events { scope: self.scope.clone(), kinds: self.kinds, window: self.window, follow, event }
     }
 
     /// Goes back there.
     pub fn restore(&mut self, place: Place) {
-        let Place::Events { scope, kinds, window, follow } = place else { return };
+        let Place::Events { scope, kinds, window, follow, .. } = place else { return };
         self.show_scope(scope);
         (self.kinds, self.window, self.jump) = (kinds, window, None);
         self.follow = if follow { Follow::On } else { Follow::Off };
     }
 
+    /// Goes back there though the rows may be others by now: to the event, wherever it is.
+    pub fn return_to(&mut self, place: Place) {
+        let Place::Events { event, follow, .. } = &place else { return };
+        let event = event.clone().filter(|_| !follow);
+        self.restore(place);
+        self.jump = event.as_ref().map(|event| EventsAt::Time(event.start_ns));
+        self.seek = event;
+    }
+
     /// Puts the cursor on a row, which may not have come yet; brought to the middle if it is not on the screen.
     pub fn go_to_row(&mut self, row: u64, height: u64) {
-        (self.follow, self.jump) = (Follow::Off, None);
+        (self.follow, self.jump, self.seek) = (Follow::Off, None, None);
         if row < self.window.first || row >= self.window.first + height {
             self.window.first = row.saturating_sub(height / 2);
         }
@@ -114,7 +133,7 @@ impl State {
     pub fn show_goal(&mut self, goal: Goal) {
         self.kinds = EventKinds::ALL;
         self.show_scope(None);
-        self.follow = Follow::Off;
+        (self.follow, self.seek) = (Follow::Off, None);
         self.jump = Some(match goal {
             // A row that is not there is the last.
             Goal::Row(row) => EventsAt::Number(row.saturating_sub(1)),
@@ -145,6 +164,12 @@ impl State {
         rows.rows.get(usize::try_from(number.checked_sub(rows.first)?).ok()?)
     }
 
+    /// Number of this event's row, if it has come.
+    fn number_of(&self, event: &Moment) -> Option<u64> {
+        let rows = self.rows.as_ref()?;
+        rows.rows.iter().zip(rows.first..).find(|(row, _)| event.is(row)).map(|(_, number)| number)
+    }
+
     /// The cursor's event, if it has come.
     pub fn current(&self) -> Option<&EventRow> {
         self.row(self.window.cursor)
@@ -166,7 +191,8 @@ impl State {
     /// Shows only the events behind a node, or all.
     pub fn show_scope(&mut self, scope: Option<Scope>) {
         if self.scope != scope {
-            *self = Self { scope, kinds: self.kinds, ..Self::default() };
+            let chosen = std::mem::take(&mut self.chosen);
+            *self = Self { scope, kinds: self.kinds, chosen, thresholds: self.thresholds, ..Self::default() };
         }
     }
 
@@ -189,8 +215,9 @@ impl State {
     /// Other rows are coming: goes to where the cursor's event is among them, or would be.
     pub fn stay(&mut self) {
         self.selecting = None;
-        if let Some(start) = self.current().filter(|_| self.follow == Follow::Off).map(|event| event.start_ns) {
-            self.jump = Some(EventsAt::Time(start));
+        if let Some(event) = self.current().filter(|_| self.follow == Follow::Off).map(Moment::of) {
+            self.jump = Some(EventsAt::Time(event.start_ns));
+            self.seek = Some(event);
         }
     }
 
@@ -199,9 +226,12 @@ impl State {
         let before = self.window;
         let changed = self.rows.as_ref() != Some(&rows);
         let total = rows.total;
-        let found = rows.found;
+        let mut found = rows.found;
         self.rows = Some(rows);
         if newest && let Some(at) = self.jump.take() {
+            if let (EventsAt::Time(_), Some(event)) = (at, self.seek.take()) {
+                found = self.number_of(&event).or(found);
+            }
             match (found, at) {
                 (Some(row), _) => {
                     self.window.put(row, total, height);

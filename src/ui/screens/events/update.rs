@@ -1,7 +1,8 @@
 //! What the events screen does with an action.
 
-use ratatui::layout::Size;
+use ratatui::layout::{Rect, Size};
 
+use super::columns::{self, Chosen};
 use super::describe;
 use super::layout;
 use super::state::{Follow, State};
@@ -27,6 +28,11 @@ pub fn update(state: &mut State, action: Action, body: Size) -> Effect {
         Action::ScrollRight => state.shift = state.shift.saturating_add(SHIFT),
         Action::ScrollLeft => state.shift = state.shift.saturating_sub(SHIFT),
         Action::Unscope => state.show_all(),
+        Action::Columns => {
+            let cells = layout::of(Rect::new(0, 0, body.width, body.height)).list.width;
+            let shown = columns::visible(&state.chosen, cells);
+            return Effect::Open(Popup::EventColumns(Chosen::Only(shown)));
+        }
         Action::Kinds => return Effect::Open(Popup::Kinds(state.kinds)),
         Action::Launcher => state.go_to_launcher(),
         Action::SelectRange => state.select(),

@@ -17,6 +17,7 @@ use super::state::State;
 use crate::session::view::{Overview, Phase, ProcessRow, Standing, Status};
 use crate::ui::keys::Context;
 use crate::ui::lens;
+use crate::ui::marks::{Marks, SIGN};
 use crate::ui::text::{format, truncate};
 use crate::ui::theme::{Role, devices};
 use crate::ui::widgets::paint::Paint;
@@ -52,7 +53,9 @@ pub fn draw(state: &State, paint: &mut Paint<'_>, area: Rect, status: &Status) {
     let (left, pane) = split::beside(area);
     // The lists are what one looks for: all else gives way to them.
     let densities = if left.height >= LOWEST_AIRY { &[(true, 1), (false, 1), (false, 0)][..] } else { &[(false, 0)] };
-    let lists = |&(airy, gap): &(bool, u16)| left.height.saturating_sub(above(rows, status, left.width, airy, gap));
+    let marks = u16::from(!marked(paint.marks, rows, status, 1).is_empty());
+    let lists =
+        |&(airy, gap): &(bool, u16)| left.height.saturating_sub(above(rows, status, left.width, airy, gap) + marks);
     let (airy, gap) = densities.iter().find(|density| lists(density) >= LISTS).copied().unwrap_or((false, 0));
     let mut y = left.y;
     for block in [facts(rows, status, left.width, airy), news(rows, airy)] {
@@ -284,7 +287,24 @@ fn histories(paint: &mut Paint<'_>, at: Rect, rows: &Overview, status: &Status) 
         paint.right(x, y, total, &bars.total, Role::Strong);
         paint.right(x + total, y, note, &bars.note, Role::Dim);
     }
-    at.y.saturating_add(lines.len() as u16).min(at.bottom())
+    let y = at.y.saturating_add(lines.len() as u16).min(at.bottom());
+    let bars = u16::try_from(rows.calls_history.len()).unwrap_or(u16::MAX).min(room);
+    let marked = marked(paint.marks, rows, status, bars);
+    if marked.is_empty() || y >= at.bottom() {
+        return y;
+    }
+    paint.text(at.x, y, label, "marks", Role::Dim);
+    for cell in marked {
+        paint.text(at.x + label + rate + gap + cell, y, 1, SIGN, Role::Strong);
+    }
+    y + 1
+}
+
+/// The cells in which marked events began, of bars of so many.
+fn marked(marks: Marks<'_>, rows: &Overview, status: &Status, cells: u16) -> Vec<u16> {
+    let shown = rows.history_step_ns.saturating_mul(rows.calls_history.len() as u64);
+    let from = if status.phase == Phase::Live { status.elapsed_ns.saturating_sub(shown) } else { 0 };
+    marks.cells(from, from.saturating_add(shown), cells)
 }
 
 /// A history and the numbers beside it.
