@@ -168,6 +168,7 @@ const fn code(mark: HeatMark) -> Option<u8> {
         HeatMark::Evicted | HeatMark::Thrashed => Some(33),
         HeatMark::Mapped => Some(36),
         HeatMark::Missed => Some(35),
+        HeatMark::OnHost | HeatMark::OnDevice(_) | HeatMark::OnSeveral => None,
     }
 }
 

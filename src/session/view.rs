@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 pub use super::event_kinds::{EventGroup, EventKinds, EventsWithin};
 pub use super::family::Standing;
-pub use super::heat::glyphs::{HEAT_LEGEND, heat_glyph, heat_letter, heat_shades};
+pub use super::heat::glyphs::{HEAT_HOMES, HEAT_LEGEND, heat_glyph, heat_letter, heat_shades};
 pub use super::heat::view::{
     HeatCell, HeatColour, HeatLine, HeatMark, HeatPoint, HeatRequest, HeatRows, HeatRowsAt, HeatSubject, HeatTimeAt,
     Measure, Sums,

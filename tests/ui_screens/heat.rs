@@ -108,7 +108,13 @@ pub fn heat(request: &HeatRequest) -> HeatRows {
             HeatColour::Bytes => sums.moved(),
             HeatColour::Faults => sums.get(Measure::Faults),
             HeatColour::Alternations => sums.both_ways(),
+            HeatColour::Residency => 0,
         };
+        if request.colour == HeatColour::Residency {
+            let on_device = (span(column).1 - SPAN.0) % 200_000_000 < 100_000_000;
+            let mark = if on_device { HeatMark::OnDevice(0) } else { HeatMark::OnHost };
+            return HeatCell { shade: 4, mark };
+        }
         let shade = if amount == 0 { 0 } else { 1 + scale.iter().filter(|&&from| amount >= from).count() as u8 };
         HeatCell { shade, mark: mark(&sums) }
     };

@@ -143,6 +143,7 @@ fn heatmap() {
 fn heatmap_by_faults_and_by_alternations() {
     at_each_size("heatmap_faults", ScreenId::Heatmap, "c j l l");
     at_each_size("heatmap_alternations", ScreenId::Heatmap, "c c j l l");
+    at_each_size("heatmap_residency", ScreenId::Heatmap, "c c c j l l");
 }
 
 #[test]

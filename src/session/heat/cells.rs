@@ -10,6 +10,7 @@ pub fn amounts(cells: &[Sums], columns: usize, colour: HeatColour) -> Vec<u64> {
     match colour {
         HeatColour::Bytes => cells.iter().map(Sums::moved).collect(),
         HeatColour::Faults => cells.iter().map(|cell| cell.get(Measure::Faults)).collect(),
+        HeatColour::Residency => vec![0; cells.len()],
         HeatColour::Alternations => cells.chunks(columns.max(1)).flat_map(alternations).collect(),
     }
 }

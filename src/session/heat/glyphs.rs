@@ -17,7 +17,8 @@ pub const fn heat_shades(unicode: bool) -> [[&'static str; 4]; 2] {
 pub fn heat_glyph(cell: HeatCell, colour: HeatColour, unicode: bool) -> &'static str {
     match (cell.mark, cell.shade.checked_sub(1)) {
         (HeatMark::Nothing, _) => " ",
-        (HeatMark::Evicted | HeatMark::Mapped | HeatMark::Thrashed, _) => heat_letter(cell.mark),
+        (HeatMark::Evicted | HeatMark::Mapped | HeatMark::Thrashed, _)
+        | (HeatMark::OnHost | HeatMark::OnDevice(_) | HeatMark::OnSeveral, _) => heat_letter(cell.mark),
         // Something happened that cells are not coloured by.
         (_, None) if unicode => "·",
         (_, None) => "'",
@@ -44,8 +45,25 @@ pub const fn heat_letter(mark: HeatMark) -> &'static str {
         HeatMark::Mapped => "R",
         HeatMark::Thrashed => "x",
         HeatMark::Missed => "f",
+        HeatMark::OnHost => "c",
+        HeatMark::OnDevice(device) => match device {
+            0 => "0",
+            1 => "1",
+            2 => "2",
+            3 => "3",
+            4 => "4",
+            5 => "5",
+            6 => "6",
+            7 => "7",
+            _ => "8",
+        },
+        HeatMark::OnSeveral => "+",
     }
 }
+
+/// What letters stand for where cells are coloured by where pages are.
+pub const HEAT_HOMES: [(HeatMark, &str); 3] =
+    [(HeatMark::OnHost, "CPU"), (HeatMark::OnDevice(0), "GPU 0 and so on"), (HeatMark::OnSeveral, "several")];
 
 /// What the letters stand for.
 pub const HEAT_LEGEND: [(HeatMark, &str); 9] = [

@@ -3,6 +3,7 @@
 mod cells;
 pub(super) mod glyphs;
 mod heats;
+mod homes;
 mod kernels;
 mod picture;
 mod places;
@@ -11,3 +12,6 @@ pub(super) mod view;
 
 pub(super) use heats::Heats;
 pub(super) use picture::State;
+
+#[cfg(test)]
+mod tests;

@@ -2,9 +2,12 @@
 
 use std::time::Instant;
 
+use super::homes::Where;
 use super::kernels::Busy;
 use super::places::{self, Packed, Place};
-use super::view::{HeatCell, HeatLine, HeatMark, HeatRequest, HeatRows, HeatRowsAt, HeatSubject, HeatTimeAt, Sums};
+use super::view::{
+    HeatCell, HeatColour, HeatLine, HeatMark, HeatRequest, HeatRows, HeatRowsAt, HeatSubject, HeatTimeAt, Sums,
+};
 use super::{Heats, cells, point};
 use crate::memory::heat::Grid;
 use crate::memory::residency::PAGE_BYTES;
@@ -26,6 +29,7 @@ pub struct State {
     /// The heats of all that was recorded.
     pub heats: Heats,
     busy: Busy,
+    homes: Where,
     places: Vec<Place>,
     /// What these were found from: the heats, the allocations, whether through a lens.
     known: Option<((u64, u64), u64, u64)>,
@@ -74,6 +78,17 @@ struct Frame {
     rows: Vec<(usize, ProcessId, u64, u64)>,
 }
 
+impl Frame {
+    /// The last moment of each column, ns on the trace's axis.
+    fn moments(&self) -> Vec<u64> {
+        let end = |column: usize| {
+            let columns = self.column_ns.saturating_mul(column as u64 + 1);
+            self.from_ns.saturating_add(columns).saturating_sub(1)
+        };
+        (0..self.columns).map(end).collect()
+    }
+}
+
 impl Model {
     /// A picture of unified memory, and whether it is of all that was read: work stops at `until`.
     pub(in crate::session) fn heatmap(&mut self, request: &HeatRequest, until: Instant) -> (HeatRows, bool) {
@@ -94,7 +109,11 @@ impl Model {
             state.due = begun.elapsed().checked_mul(PAUSE).and_then(|pause| Instant::now().checked_add(pause));
         }
         complete &= state.known == known;
-        let parts = (&state.places[..], &state.busy, &mut state.drawn);
+        if request.colour == HeatColour::Residency {
+            let allocations = (self.lives.all(), self.lives.version());
+            complete &= state.homes.update(&self.trace, &self.files, allocations, until);
+        }
+        let parts = (&state.places[..], &state.busy, &state.homes, &mut state.drawn);
         let rows = self.picture(request, heats, parts, lens);
         state.site = rows.point.as_ref().and_then(|point| point.site);
         self.lensed.heats = lens_heats;
@@ -106,7 +125,7 @@ impl Model {
         &mut self,
         request: &HeatRequest,
         heats: &Heats,
-        (places, busy, drawn): (&[Place], &Busy, &mut Made),
+        (places, busy, homes, drawn): (&[Place], &Busy, &Where, &mut Made),
         lens: u64,
     ) -> HeatRows {
         let has_faults = self.trace.activities.recorded(What::Faults);
@@ -123,7 +142,12 @@ impl Model {
         let sums = sums(&self.trace, heats, &frame, drawn, lens);
         let amounts = cells::amounts(&sums, frame.columns, request.colour);
         let scale = cells::scale(&amounts);
-        let all = cells::cells(&sums, &amounts, scale, request.colour);
+        let all = if request.colour == HeatColour::Residency {
+            let rows = frame.rows.iter().map(|&(_, process, from, to)| (process, from, to));
+            homes.cells(rows, &frame.moments())
+        } else {
+            cells::cells(&sums, &amounts, scale, request.colour)
+        };
         let start = self.trace.start_ns();
         let kernels = if busy.is_empty() {
             Vec::new()

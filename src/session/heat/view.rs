@@ -13,11 +13,13 @@ pub enum HeatColour {
     Faults,
     /// Bytes that moved back to where they had come from.
     Alternations,
+    /// Where pages were at the end of each column.
+    Residency,
 }
 
 impl HeatColour {
     /// All of them, in the order in which a key goes through them.
-    pub const ALL: [Self; 3] = [Self::Bytes, Self::Faults, Self::Alternations];
+    pub const ALL: [Self; 4] = [Self::Bytes, Self::Faults, Self::Alternations, Self::Residency];
 
     /// In a word.
     #[must_use]
@@ -26,6 +28,7 @@ impl HeatColour {
             Self::Bytes => "bytes",
             Self::Faults => "faults",
             Self::Alternations => "alternations",
+            Self::Residency => "residency",
         }
     }
 }
@@ -111,6 +114,12 @@ pub enum HeatMark {
     Thrashed,
     /// Pages were missed.
     Missed,
+    /// Most pages were on the host.
+    OnHost,
+    /// Likewise on this device.
+    OnDevice(u8),
+    /// Likewise on several at once.
+    OnSeveral,
 }
 
 /// A cell.

@@ -282,7 +282,7 @@ pub static TABLE: &[Entry] = &[
     row(Action::GroupNext, "group-next", &["t"], &[Memory], "group by", "Sum up by call site, kind, device"),
     row(Action::Details, "details", &["d"], &[Calls], "details", "Show what is known of this row"),
     row(Action::Details, "details", &["d"], &[Heatmap], "details", "Show what is known of this cell"),
-    row(Action::Colour, "colour", &["c"], &[Heatmap], "colour", "Colour by bytes, faults, alternations"),
+    row(Action::Colour, "colour", &["c"], &[Heatmap], "colour", "Colour by bytes, faults, alternations, residency"),
     row(Action::ZoomTimeIn, "zoom-time-in", &["w", "+"], &[Heatmap], "closer", "Half the time in a column"),
     row(Action::ZoomTimeOut, "zoom-time-out", &["s", "-"], &[Heatmap], "wider", "Twice the time in a column"),
     row(Action::ZoomRowsIn, "zoom-rows-in", &["W"], &[Heatmap], "rows", "Half the bytes in a row"),

@@ -13,7 +13,7 @@ use ratatui::layout::Rect;
 use super::state::State;
 use super::{layout, look};
 use crate::session::view::{
-    HEAT_LEGEND, HeatColour, HeatMark, HeatRows, HeatSubject, LensStatus, heat_letter, heat_shades,
+    HEAT_HOMES, HEAT_LEGEND, HeatColour, HeatMark, HeatRows, HeatSubject, LensStatus, heat_letter, heat_shades,
 };
 use crate::ui::keys::Context;
 use crate::ui::lens;
@@ -174,6 +174,15 @@ fn strips(rows: &HeatRows, paint: &mut Paint<'_>, parts: &layout::Layout) {
 
 fn legend(rows: &HeatRows, colour: HeatColour, paint: &mut Paint<'_>, area: Rect) {
     if area.height == 0 {
+        return;
+    }
+    if colour == HeatColour::Residency {
+        let mut at = paint.text(area.x, area.y, area.width, "legend  ", Role::Dim);
+        for (mark, text) in HEAT_HOMES {
+            at = paint.text(at, area.y, area.right().saturating_sub(at), heat_letter(mark), look::role(mark));
+            at = paint.text(at + 1, area.y, area.right().saturating_sub(at + 1), text, Role::Dim) + 2;
+        }
+        paint.text(at, area.y, area.right().saturating_sub(at), "blank: not known", Role::Dim);
         return;
     }
     let of = |amount: u64| match colour {

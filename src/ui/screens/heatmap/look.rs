@@ -1,7 +1,7 @@
 //! How cells look: what moved red, what was prefetched blue.
 
 use crate::session::view::{HeatCell, HeatColour, HeatMark, heat_glyph};
-use crate::ui::theme::Role;
+use crate::ui::theme::{Role, devices};
 
 /// A cell's glyph and role.
 pub fn cell(cell: HeatCell, colour: HeatColour, unicode: bool) -> (&'static str, Role) {
@@ -19,5 +19,8 @@ pub fn role(mark: HeatMark) -> Role {
         HeatMark::Evicted | HeatMark::Thrashed => Role::Warning,
         HeatMark::Mapped => Role::Driver,
         HeatMark::Missed => Role::Site,
+        HeatMark::OnHost => Role::Dim,
+        HeatMark::OnDevice(device) => devices::role(u16::from(device)),
+        HeatMark::OnSeveral => Role::Accent,
     }
 }

@@ -113,7 +113,7 @@ fn places_follow_one_another_and_all_of_them() {
     state.rows.as_mut().unwrap().subject = HeatSubject::All;
     update(&mut state, Action::AllPlaces, ROOM);
     assert_eq!(state.subject, HeatSubject::One(0, 15 << 22), "that of the cursor");
-    for colour in [HeatColour::Faults, HeatColour::Alternations, HeatColour::Bytes] {
+    for colour in [HeatColour::Faults, HeatColour::Alternations, HeatColour::Residency, HeatColour::Bytes] {
         update(&mut state, Action::Colour, ROOM);
         assert_eq!(state.colour, colour);
     }
