@@ -207,13 +207,26 @@ pub struct Entry {
 }
 
 use Context::{
-    Calls, Columns, Details, EventColumns, Events, Filters, Finder, Heatmap, Help, Kinds, Memory, Output, Overview, Palette, Prompt,
-    QuitDialog,
+    Calls, Columns, Details, EventColumns, Events, Filters, Finder, Heatmap, Help, Kinds, Memory, Output, Overview,
+    Palette, Prompt, QuitDialog,
 };
 
 const ALL: &[Context] = &Context::ALL;
-const KEYED: &[Context] =
-    &[Overview, Calls, Heatmap, Memory, Events, Output, Help, Columns, EventColumns, Kinds, Filters, Details, QuitDialog];
+const KEYED: &[Context] = &[
+    Overview,
+    Calls,
+    Heatmap,
+    Memory,
+    Events,
+    Output,
+    Help,
+    Columns,
+    EventColumns,
+    Kinds,
+    Filters,
+    Details,
+    QuitDialog,
+];
 const TEXT: &[Context] = &[Prompt, Finder, Palette];
 const PICKERS: &[Context] = &[Finder, Palette];
 const SCREENS: &[Context] = &[Overview, Calls, Heatmap, Memory, Events, Output];
@@ -229,7 +242,8 @@ const CURSOR: &[Context] = &[Calls, Memory, Events];
 const ROWS: &[Context] = &[Overview, Calls, Heatmap, Memory, Events];
 /// Where rows have an order that can be chosen.
 const SORTED: &[Context] = &[Calls, Memory];
-const SCROLL: &[Context] = &[Overview, Calls, Heatmap, Memory, Events, Output, Help, Columns, EventColumns, Kinds, Filters, Details];
+const SCROLL: &[Context] =
+    &[Overview, Calls, Heatmap, Memory, Events, Output, Help, Columns, EventColumns, Kinds, Filters, Details];
 
 const fn row(
     action: Action,
