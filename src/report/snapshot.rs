@@ -161,6 +161,7 @@ fn in_use(loaded: &mut Loaded, account: &Account, snapshot: &Snapshot) -> InUse 
                 kind: block.allocation.kind.word(),
                 device: known(block.allocation.device),
                 time_ns: block.allocation.made_ns.saturating_sub(start),
+                allocator: loaded.allocator(block.allocation.site).map(|(allocator, _)| allocator.name()),
                 call_site: loaded.site(block.allocation.site),
             })
             .collect(),

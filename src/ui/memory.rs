@@ -305,7 +305,6 @@ mod tests {
             follow: true,
             event: Some(Moment::new(u64::MAX, "cudaMalloc")),
         };
-        let events = Place::Events { scope: Some(scope), kinds, window, follow: true };
         let heatmap = Place::Heatmap {
             subject: HeatSubject::One(2, u64::MAX - 7),
             colour: HeatColour::Alternations,
