@@ -1,6 +1,6 @@
 //! The fields of records by name, for forms in which people read and write them.
 
-use super::lane::ActivityKind;
+use super::record::ActivityKind;
 use std::mem::offset_of;
 use umtui_wire::activity as wire;
 

@@ -1,214 +1,10 @@
-//! Records of one kind of place, in columns: 25 bytes each, 8 more for the address where a lane has any, and 2 for the devices
-//! between which something went.
+//! Records of one kind of place, in columns.
 
-use super::texts::TextId;
-use crate::trace::call::NO_DEVICE;
+use super::piece::{Growing, Packed, Piece};
+use super::record::{Activity, LaneOf};
 use crate::trace::ids::ProcessId;
 use std::borrow::Cow;
 use std::sync::Arc;
-use umtui_wire::activity as wire;
-
-/// Rows of a sealed piece of the columns.
-const ROWS: usize = 8192;
-/// Starts are kept in 48 bits, relative to the first row's, with this added.
-const BIAS: u64 = 1 << 47;
-/// Column entry that stands for "look into the overflow list".
-const LONG: u32 = u32::MAX;
-/// Bit of the kind column: the times are not known.
-const UNTIMED: u8 = 1 << 7;
-
-/// What a record is of.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
-#[repr(u8)]
-pub enum ActivityKind {
-    /// A kernel ran.
-    #[default]
-    Kernel = wire::KIND_KERNEL,
-    /// Memory was copied.
-    Copy = wire::KIND_COPY,
-    /// Memory was set.
-    Set = wire::KIND_SET,
-    /// The host or a stream waited.
-    Wait = wire::KIND_WAIT,
-    /// An event was recorded.
-    Event = wire::KIND_EVENT,
-    /// Time that went elsewhere.
-    Overhead = wire::KIND_OVERHEAD,
-    /// Unified memory.
-    Unified = wire::KIND_UNIFIED,
-    /// A whole graph ran.
-    Graph = wire::KIND_GRAPH,
-    /// Memory was allocated or released, as the driver sees it.
-    Memory = wire::KIND_MEMORY,
-}
-
-impl ActivityKind {
-    /// All of them.
-    pub const ALL: [Self; 9] = [
-        Self::Kernel,
-        Self::Copy,
-        Self::Set,
-        Self::Wait,
-        Self::Event,
-        Self::Overhead,
-        Self::Unified,
-        Self::Graph,
-        Self::Memory,
-    ];
-
-    /// Of a record's kind.
-    #[must_use]
-    pub fn of(kind: u8) -> Option<Self> {
-        Self::ALL.into_iter().find(|known| *known as u8 == kind)
-    }
-
-    /// Slots of its longest record.
-    #[must_use]
-    pub const fn slots(self) -> u16 {
-        match self {
-            Self::Kernel | Self::Copy | Self::Set | Self::Unified | Self::Memory => 2,
-            Self::Wait | Self::Event | Self::Overhead | Self::Graph => 1,
-        }
-    }
-
-    /// Whether it is work of a stream.
-    #[must_use]
-    pub const fn is_work(self) -> bool {
-        matches!(self, Self::Kernel | Self::Copy | Self::Set | Self::Graph)
-    }
-}
-
-/// What a lane is of.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum LaneOf {
-    /// Kernels, copies, sets and graphs of a stream.
-    Stream {
-        /// CUPTI's id of the context.
-        context: u32,
-        /// CUPTI's id of the stream.
-        stream: u32,
-    },
-    /// Likewise of the streams that are too many to be told apart.
-    Rest,
-    /// Unified memory.
-    Unified,
-    /// Allocations as the driver sees them.
-    Memory,
-    /// Waits, events and overheads.
-    Host,
-}
-
-/// A row.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Activity {
-    /// What it is of.
-    pub kind: ActivityKind,
-    /// Start, ns on the trace's axis.
-    pub start_ns: u64,
-    /// Duration, ns; zero for moments.
-    pub duration_ns: u64,
-    /// Whether the driver knew when; if not, `start_ns` is when it was written down, about.
-    pub timed: bool,
-    /// By kind. Kernel: how it was launched (0 to 3). Copy: its kind, 1 to the device, 2 to the host and so on, with
-    /// [`Activity::PAGEABLE`] if either side is pageable and [`Activity::MANAGED`] if either is managed. Set: kind of memory. Wait: what for, 1 to 4. Unified memory:
-    /// `UNIFIED_*`, and its flags (cause or access) in the upper four bits. Memory: 1 allocated, 2 released.
-    pub detail: u8,
-    /// Device, or [`NO_DEVICE`]. Of a migration the device that is not the host, of one between devices that which it
-    /// went to.
-    pub device: u8,
-    /// By kind. Kernel: [`TextId`] of its name. Copy, set, memory, migration: bytes. GPU fault: groups. Graph: CUPTI's
-    /// id of it. Wait, event: CUPTI's id of the stream. Overhead: `CUpti_ActivityOverheadKind`. CPU fault: zero, the
-    /// instruction is in the record.
-    pub value: u64,
-    /// Correlation id, zero if there is none.
-    pub correlation: u32,
-    /// Address, zero if there is none.
-    pub address: u64,
-    /// Of copies, migrations and mappings between devices: from which one to which one. [`NO_DEVICE`]: none, or not known.
-    pub ends: [u8; 2],
-}
-
-impl Default for Activity {
-    fn default() -> Self {
-        Self {
-            kind: ActivityKind::default(),
-            start_ns: 0,
-            duration_ns: 0,
-            timed: true,
-            detail: 0,
-            device: NO_DEVICE,
-            value: 0,
-            correlation: 0,
-            address: 0,
-            ends: NO_ENDS,
-        }
-    }
-}
-
-/// Of a row that went between no devices.
-const NO_ENDS: [u8; 2] = [NO_DEVICE; 2];
-
-impl Activity {
-    /// Bit of a copy's detail: one side of it is pageable memory.
-    pub const PAGEABLE: u8 = 1 << 7;
-    /// Bit of a copy's detail: one side of it is managed memory.
-    pub const MANAGED: u8 = 1 << 6;
-    const COPY_KIND: u8 = !(Self::PAGEABLE | Self::MANAGED);
-
-    /// End, ns on the trace's axis; saturates.
-    #[must_use]
-    pub const fn end_ns(&self) -> u64 {
-        self.start_ns.saturating_add(self.duration_ns)
-    }
-
-    /// Of a kernel: its name.
-    #[must_use]
-    pub const fn text(&self) -> TextId {
-        TextId(self.value as u32)
-    }
-
-    /// Of unified memory: `UNIFIED_*`, and the flags: a migration's cause, a fault's access.
-    #[must_use]
-    pub const fn unified(&self) -> (u16, u8) {
-        (self.detail as u16 & 15, self.detail >> 4)
-    }
-
-    /// Of a copy: its kind, and whether one side is pageable.
-    #[must_use]
-    pub const fn copy(&self) -> (u8, bool) {
-        (self.detail & Self::COPY_KIND, self.detail & Self::PAGEABLE != 0)
-    }
-
-    /// A copy's detail: its kind, and whether a side is pageable, and managed.
-    #[must_use]
-    pub const fn copy_detail(kind: u8, pageable: bool, managed: bool) -> u8 {
-        let kind = if kind < Self::COPY_KIND { kind } else { Self::COPY_KIND };
-        kind | if pageable { Self::PAGEABLE } else { 0 } | if managed { Self::MANAGED } else { 0 }
-    }
-}
-
-/// A piece of the columns.
-#[derive(Debug, Default)]
-struct Piece {
-    base_ns: u64,
-    start_low: Vec<u32>,
-    start_high: Vec<u16>,
-    duration: Vec<u32>,
-    kind: Vec<u8>,
-    detail: Vec<u8>,
-    device: Vec<u8>,
-    value: Vec<u32>,
-    correlation: Vec<u32>,
-    place: Vec<u32>,
-    /// Empty as long as no row has one.
-    address: Vec<u64>,
-    /// Likewise.
-    ends: Vec<[u8; 2]>,
-    long: Vec<(u32, u64)>,
-    large: Vec<(u32, u64)>,
-    /// First start and last end of its rows, ns.
-    span: (u64, u64),
-}
 
 /// Records of one kind of place.
 #[derive(Debug)]
@@ -217,8 +13,8 @@ pub struct Lane {
     pub process: ProcessId,
     /// What it is of.
     pub of: LaneOf,
-    sealed: Vec<(usize, Arc<Piece>)>,
-    tail: Piece,
+    sealed: Vec<(usize, Arc<Packed>)>,
+    tail: Growing,
     tail_row: usize,
     newest_ns: u64,
     sorted: bool,
@@ -231,7 +27,7 @@ impl Lane {
             process,
             of,
             sealed: Vec::new(),
-            tail: Piece::default(),
+            tail: Growing::default(),
             tail_row: 0,
             newest_ns: 0,
             sorted: true,
@@ -242,7 +38,7 @@ impl Lane {
     /// Rows.
     #[must_use]
     pub fn len(&self) -> usize {
-        self.tail_row + self.tail.kind.len()
+        self.tail_row + self.tail.len()
     }
 
     /// Whether it has none.
@@ -274,13 +70,13 @@ impl Lane {
     #[must_use]
     pub fn place(&self, row: usize) -> Option<u32> {
         let (piece, inner) = self.piece(row)?;
-        piece.place.get(inner).copied()
+        piece.place(inner)
     }
 
     /// Calls `each` with rows from `from` on, in order of rows.
     pub fn for_each(&self, from: usize, mut each: impl FnMut(usize, Activity)) {
         for (first, piece) in self.pieces() {
-            for inner in from.saturating_sub(first)..piece.kind.len() {
+            for inner in from.saturating_sub(first)..piece.len() {
                 if let Some(activity) = piece.get(inner) {
                     each(first + inner, activity);
                 }
@@ -292,7 +88,7 @@ impl Lane {
     pub fn for_each_in(&self, rows: std::ops::Range<usize>, mut each: impl FnMut(usize, Activity)) {
         let before = self.sealed.partition_point(|(first, _)| *first <= rows.start).saturating_sub(1);
         for (first, piece) in self.pieces().skip(before).take_while(|(first, _)| *first < rows.end) {
-            for inner in rows.start.saturating_sub(first)..piece.kind.len().min(rows.end - first) {
+            for inner in rows.start.saturating_sub(first)..piece.len().min(rows.end - first) {
                 if let Some(activity) = piece.get(inner) {
                     each(first + inner, activity);
                 }
@@ -302,8 +98,8 @@ impl Lane {
 
     /// Calls `each` with the rows that overlap a span of time, ns, in order of rows; those that only touch it count too.
     pub fn overlapping(&self, (from, to): (u64, u64), mut each: impl FnMut(usize, Activity)) {
-        for (first, piece) in self.pieces().filter(|(_, piece)| piece.span.0 <= to && piece.span.1 >= from) {
-            for inner in 0..piece.kind.len() {
+        for (first, piece) in self.pieces().filter(|(_, piece)| piece.span().0 <= to && piece.span().1 >= from) {
+            for inner in 0..piece.len() {
                 if let Some(activity) = piece.get(inner)
                     && activity.start_ns <= to
                     && activity.end_ns() >= from
@@ -356,9 +152,8 @@ impl Lane {
     pub(super) fn push(&mut self, activity: &Activity, place: u32) {
         if !self.tail.fits(activity.start_ns) {
             let row = self.len();
-            let mut full = std::mem::take(&mut self.tail);
-            full.shrink();
-            self.sealed.push((self.tail_row, Arc::new(full)));
+            self.sealed.push((self.tail_row, Arc::new(Packed::of(&self.tail))));
+            self.tail.clear();
             self.tail_row = row;
         }
         self.sorted &= activity.start_ns >= self.newest_ns;
@@ -367,18 +162,18 @@ impl Lane {
         self.tail.push(activity, place);
     }
 
-    fn pieces(&self) -> impl Iterator<Item = (usize, &Piece)> {
-        let sealed = self.sealed.iter().map(|(first, piece)| (*first, &**piece));
-        sealed.chain(std::iter::once((self.tail_row, &self.tail)))
+    fn pieces(&self) -> impl Iterator<Item = (usize, Piece<'_>)> {
+        let sealed = self.sealed.iter().map(|(first, piece)| (*first, Piece::Packed(piece)));
+        sealed.chain(std::iter::once((self.tail_row, Piece::Growing(&self.tail))))
     }
 
-    fn piece(&self, row: usize) -> Option<(&Piece, usize)> {
+    fn piece(&self, row: usize) -> Option<(Piece<'_>, usize)> {
         if let Some(inner) = row.checked_sub(self.tail_row) {
-            return Some((&self.tail, inner));
+            return Some((Piece::Growing(&self.tail), inner));
         }
         let at = self.sealed.partition_point(|(first, _)| *first <= row).checked_sub(1)?;
         let (first, piece) = self.sealed.get(at)?;
-        Some((piece, row - first))
+        Some((Piece::Packed(piece), row - first))
     }
 }
 
@@ -415,113 +210,10 @@ impl Order<'_> {
     }
 }
 
-impl Piece {
-    fn fits(&self, start_ns: u64) -> bool {
-        let rows = self.kind.len();
-        rows == 0 || (rows < ROWS && start_ns.wrapping_sub(self.base_ns).wrapping_add(BIAS) < BIAS * 2)
-    }
-
-    fn push(&mut self, activity: &Activity, place: u32) {
-        let row = self.kind.len() as u32;
-        if row == 0 {
-            self.base_ns = activity.start_ns;
-            self.span = (u64::MAX, 0);
-        }
-        let packed = activity.start_ns.wrapping_sub(self.base_ns).wrapping_add(BIAS);
-        self.start_low.push(packed as u32);
-        self.start_high.push((packed >> 32) as u16);
-        self.duration.push(pack(activity.duration_ns, row, &mut self.long));
-        self.kind.push(activity.kind as u8 | if activity.timed { 0 } else { UNTIMED });
-        self.detail.push(activity.detail);
-        self.device.push(activity.device);
-        self.value.push(pack(activity.value, row, &mut self.large));
-        self.correlation.push(activity.correlation);
-        self.place.push(place);
-        if activity.address != 0 && self.address.is_empty() {
-            self.address.resize(row as usize, 0);
-        }
-        if activity.address != 0 || !self.address.is_empty() {
-            self.address.push(activity.address);
-        }
-        if activity.ends != NO_ENDS && self.ends.is_empty() {
-            self.ends.resize(row as usize, NO_ENDS);
-        }
-        if activity.ends != NO_ENDS || !self.ends.is_empty() {
-            self.ends.push(activity.ends);
-        }
-        self.span = (self.span.0.min(activity.start_ns), self.span.1.max(activity.end_ns()));
-    }
-
-    fn get(&self, row: usize) -> Option<Activity> {
-        let kind = *self.kind.get(row)?;
-        let packed = u64::from(*self.start_low.get(row)?) | u64::from(*self.start_high.get(row)?) << 32;
-        Some(Activity {
-            kind: ActivityKind::of(kind & !UNTIMED)?,
-            start_ns: packed.wrapping_sub(BIAS).wrapping_add(self.base_ns),
-            duration_ns: unpack(*self.duration.get(row)?, row, &self.long),
-            timed: kind & UNTIMED == 0,
-            detail: *self.detail.get(row)?,
-            device: *self.device.get(row)?,
-            value: unpack(*self.value.get(row)?, row, &self.large),
-            correlation: *self.correlation.get(row)?,
-            address: self.address.get(row).copied().unwrap_or(0),
-            ends: self.ends.get(row).copied().unwrap_or(NO_ENDS),
-        })
-    }
-
-    fn shrink(&mut self) {
-        self.start_low.shrink_to_fit();
-        self.start_high.shrink_to_fit();
-        self.duration.shrink_to_fit();
-        self.kind.shrink_to_fit();
-        self.detail.shrink_to_fit();
-        self.device.shrink_to_fit();
-        self.value.shrink_to_fit();
-        self.correlation.shrink_to_fit();
-        self.place.shrink_to_fit();
-        self.address.shrink_to_fit();
-        self.ends.shrink_to_fit();
-        self.long.shrink_to_fit();
-        self.large.shrink_to_fit();
-    }
-
-    fn heap_bytes(&self) -> usize {
-        let words = self.start_low.capacity()
-            + self.duration.capacity()
-            + self.value.capacity()
-            + self.correlation.capacity()
-            + self.place.capacity();
-        words * 4
-            + self.start_high.capacity() * 2
-            + self.kind.capacity()
-            + self.detail.capacity()
-            + self.device.capacity()
-            + self.address.capacity() * 8
-            + self.ends.capacity() * 2
-            + (self.long.capacity() + self.large.capacity()) * size_of::<(u32, u64)>()
-    }
-}
-
-fn pack(value: u64, row: u32, overflow: &mut Vec<(u32, u64)>) -> u32 {
-    match u32::try_from(value) {
-        Ok(value) if value != LONG => value,
-        _ => {
-            overflow.push((row, value));
-            LONG
-        }
-    }
-}
-
-fn unpack(value: u32, row: usize, overflow: &[(u32, u64)]) -> u64 {
-    if value != LONG {
-        return u64::from(value);
-    }
-    let at = overflow.partition_point(|&(long, _)| (long as usize) < row);
-    overflow.get(at).map_or(u64::from(LONG), |&(_, value)| value)
-}
-
 #[cfg(test)]
 mod tests {
+    use super::super::piece::{LONG, ROWS};
+    use super::super::record::{ActivityKind, NO_ENDS};
     use super::*;
     use proptest::prelude::*;
 
@@ -595,14 +287,32 @@ mod tests {
     }
 
     #[test]
-    fn rows_take_25_bytes() {
-        let mut lane = Lane::new(ProcessId(0), LaneOf::Rest);
+    fn full_pieces_come_back_and_take_little() {
+        let mut lane = Lane::new(ProcessId(0), LaneOf::Unified);
+        let fault = |row: u64| Activity {
+            kind: ActivityKind::Unified,
+            start_ns: (1 << 50) + row * 1_300,
+            duration_ns: row * 7_919 % 40_000,
+            timed: !row.is_multiple_of(3),
+            detail: 2 + (row as u8 % 2) * 16,
+            device: 0,
+            value: row % 5,
+            correlation: 0,
+            ends: if row < ROWS as u64 { [0, 1] } else { NO_ENDS },
+            address: 0x7f00_0000_0000 + row * 104_729 % (1 << 20) * 4096,
+        };
         let rows = ROWS * 5;
-        for row in 0..rows as u64 {
-            lane.push(&Activity { start_ns: row * 10, value: row, ..Activity::default() }, row as u32);
-        }
-        assert_eq!(lane.heap_bytes(), rows * 25);
+        (0..rows).for_each(|row| lane.push(&fault(row as u64), row as u32 * 2));
         lane.push(&Activity { start_ns: 7, ..Activity::default() }, 0);
-        assert_eq!((lane.len(), lane.is_sorted(), lane.span()), (rows + 1, false, (0, rows as u64 * 10 - 10)));
+        assert!(lane.heap_bytes() <= rows * 20, "{}", lane.heap_bytes() / rows);
+        for row in 0..rows {
+            assert_eq!((lane.get(row), lane.place(row)), (Some(fault(row as u64)), Some(row as u32 * 2)));
+        }
+        let end = (0..rows as u64).map(|row| fault(row).end_ns()).max();
+        assert_eq!(
+            (lane.len(), lane.is_sorted(), lane.get(rows + 1), lane.place(rows + 1)),
+            (rows + 1, false, None, None)
+        );
+        assert_eq!(Some(lane.span().1), end);
     }
 }

@@ -4,16 +4,20 @@
 //! allocations as the driver sees them, and its waits. Rows are in the order in which they were read, which is not that
 //! of time: the driver hands records over late, and several threads may write them.
 
+mod column;
 pub mod evidence;
 pub mod fields;
 pub mod lane;
+mod piece;
 pub mod places;
 pub mod raw;
+pub mod record;
 pub mod submits;
 pub mod texts;
 
 pub use evidence::{Device, Statement, What};
-pub use lane::{Activity, ActivityKind, Lane, LaneOf};
+pub use lane::Lane;
+pub use record::{Activity, ActivityKind, LaneOf};
 pub use submits::{Near, Submit};
 pub use texts::TextId;
 
