@@ -2,9 +2,12 @@
 
 use super::ranges::RangeIndex;
 use super::work::{Work, WorkOf};
-use crate::correlate::submitting_call;
-use crate::trace::activity::LaneId;
+use crate::correlate::submitting_row;
+use crate::trace::activity::{LaneId, Near};
 use crate::trace::{Lane, Trace};
+
+/// Rows looked at before the clock is.
+const STEP: usize = 2048;
 
 /// Cells of what the GPU did, with the number of a path of ranges in place of a lane's: [`Work`] of
 /// [`super::WorkPlace`]s that are ranges.
@@ -16,6 +19,7 @@ pub struct RangeWork {
     waiting: Vec<(LaneId, usize)>,
     /// Calls that were known to have submitted something when these were looked at last.
     known: usize,
+    near: Near,
 }
 
 impl RangeWork {
@@ -27,17 +31,19 @@ impl RangeWork {
 
     /// Takes what has been read since the last time; `ranges` have been updated.
     pub fn update(&mut self, trace: &Trace, ranges: &RangeIndex) {
-        self.update_some(trace, ranges, |_, lane| lane.len(), |_, _| true);
+        self.update_some(trace, ranges, |_, lane| lane.len(), |_, _| true, &mut || true);
     }
 
-    /// Likewise up to a row of each lane, and only the rows that are wanted.
+    /// Likewise up to a row of each lane, and only the rows that are wanted, as long as `go_on` says so; true when it has
+    /// all of that.
     pub fn update_some(
         &mut self,
         trace: &Trace,
         ranges: &RangeIndex,
         limit: impl Fn(LaneId, &Lane) -> usize,
         wanted: impl Fn(LaneId, usize) -> bool,
-    ) {
+        go_on: &mut dyn FnMut() -> bool,
+    ) -> bool {
         let known = (0..u16::MAX)
             .take(trace.processes.len())
             .filter_map(|id| trace.activities.of(crate::trace::ProcessId(id)))
@@ -51,19 +57,32 @@ impl RangeWork {
                 }
             }
         }
+        let mut step = STEP;
         let lanes = trace.activities.lanes();
         self.next.resize(lanes.len(), 0);
         for (index, lane) in lanes.iter().enumerate() {
             let id = LaneId(u32::try_from(index).unwrap_or(u32::MAX));
-            let from = self.next.get(index).copied().unwrap_or(0);
-            let limit = limit(id, lane).max(from);
-            for row in (from..limit).filter(|&row| wanted(id, row)) {
-                self.take(trace, ranges, (id, lane), row);
-            }
-            if let Some(next) = self.next.get_mut(index) {
-                *next = limit;
+            let mut from = self.next.get(index).copied().unwrap_or(0);
+            let limit = limit(id, lane);
+            while from < limit {
+                if step == 0 {
+                    if !go_on() {
+                        return false;
+                    }
+                    step = STEP;
+                }
+                let end = limit.min(from + step);
+                for row in (from..end).filter(|&row| wanted(id, row)) {
+                    self.take(trace, ranges, (id, lane), row);
+                }
+                step -= end - from;
+                from = end;
+                if let Some(next) = self.next.get_mut(index) {
+                    *next = end;
+                }
             }
         }
+        true
     }
 
     fn take(&mut self, trace: &Trace, ranges: &RangeIndex, (id, lane): (LaneId, &Lane), row: usize) {
@@ -71,7 +90,8 @@ impl RangeWork {
         if !WorkOf::of(&activity).is_some_and(WorkOf::is_work) || activity.correlation == 0 {
             return;
         }
-        let Some((track_id, row_of_call, _)) = submitting_call(trace, lane.process, activity.correlation) else {
+        let near = &mut self.near;
+        let Some((track_id, row_of_call)) = submitting_row(trace, lane.process, activity.correlation, near) else {
             return self.waiting.push((id, row));
         };
         let Some(track) = trace.track(track_id) else { return };

@@ -10,6 +10,8 @@ use crate::trace::{Call, NO_DEVICE, OpenCall, StreamId, Trace, TrackId};
 
 /// Nested calls that wait for their outermost call one by one; more are merged by path.
 const WAITING: usize = 4096;
+/// Rows taken before the clock is looked at.
+const STEP: usize = 16 * 1024;
 
 /// The merged call tree of a trace.
 ///
@@ -97,17 +99,33 @@ impl Tree {
 
     /// Takes what the trace has got since the last time.
     pub fn update(&mut self, trace: &Trace) {
+        self.update_while(trace, &mut || true);
+    }
+
+    /// Likewise as long as `go_on` says so; true when it has all of that.
+    pub fn update_while(&mut self, trace: &Trace, go_on: &mut dyn FnMut() -> bool) -> bool {
         self.begin_batch();
         if let Some(ranges) = &self.cells.ranges {
             ranges.write().unwrap_or_else(PoisonError::into_inner).update(trace);
         }
+        let mut step = STEP;
         for (index, track) in trace.tracks.iter().enumerate() {
-            let Ok(id) = u32::try_from(index).map(TrackId) else { return };
-            let from = self.tracks.get(index).map_or(0, |waiting| waiting.rows);
-            if from < track.len() {
-                track.for_each(from..track.len(), |call| self.push(id, &call));
+            let Ok(id) = u32::try_from(index).map(TrackId) else { return true };
+            let mut from = self.tracks.get(index).map_or(0, |waiting| waiting.rows);
+            while from < track.len() {
+                if step == 0 {
+                    if !go_on() {
+                        return false;
+                    }
+                    step = STEP;
+                }
+                let end = track.len().min(from + step);
+                track.for_each(from..end, |call| self.push(id, &call));
+                step -= end - from;
+                from = end;
             }
         }
+        true
     }
 
     /// Takes the next call of a thread, in order of end.

@@ -156,6 +156,7 @@ impl Engine {
     /// Answers a request, and tells whether the answer is complete: work stops at `until`.
     pub(super) fn answer(&mut self, request: &ViewRequest, until: Instant) -> (Answer, bool) {
         self.model.set_lens(&request.lens);
+        self.model.lives.drop_wish();
         // What is drawn must be made of something, however little time there is.
         let mut complete = self.model.sift(until);
         let body = match &request.view {
@@ -181,7 +182,7 @@ impl Engine {
             }
             View::Output(request) => Body::Output(self.output(*request)),
         };
-        complete &= self.model.is_sifted();
+        complete &= self.model.is_sifted() && self.model.has_all_ranges();
         let search = self.search(request, until);
         complete &= search.as_ref().is_none_or(|search| search.share.is_none());
         (Answer { id: request.id, epoch: self.epoch(), status: self.status(), body, search }, complete)
@@ -199,9 +200,9 @@ impl Engine {
         Some(answer)
     }
 
-    /// Looks for what the lens selects, until `until`; true when there is nothing more to look at.
-    pub(super) fn work(&mut self, until: Instant) -> bool {
-        self.model.sift(until)
+    /// Goes on with what the last answer lacked, until `until`.
+    pub(super) fn work(&mut self, until: Instant) {
+        self.model.work(until);
     }
 
     fn overview(&mut self, rows: u16, columns: u16) -> super::view::Overview {

@@ -7,14 +7,17 @@ use std::time::Instant;
 use super::gpu_events::Context;
 use super::labels::Namer;
 use super::matches::{Behind, Filtered, Matches, Unfinished, whole_rows};
-use super::model::{Derived, Model};
+use super::model::{Derived, Model, SLICE};
 use super::order::{NoCalls, Order, Selection, Sieved, open_calls};
 use super::others::{CellKey, Others};
 use super::sifting::{Ground, Sifting, words_of};
 use super::view::{EventGroup, EventKinds, LensStatus};
-use crate::graph::{CellId, Cells, Gpu, Grouping, NodeKey, RangeWork, Rows, Tree, Windows, Work, WorkStream};
+use crate::graph::{
+    CellId, Cells, Gpu, Grouping, NodeKey, RangeIndex, RangeWork, Rows, Tree, Windows, Work, WorkStream,
+};
 use crate::lens::{Block, Lens, Marks, Selected, TimeRange, bit};
-use crate::trace::{ApiId, OpenCall, Trace, Track, TrackId};
+use crate::trace::activity::LaneId;
+use crate::trace::{ApiId, Lane, OpenCall, Trace, Track, TrackId};
 use rustc_hash::FxHashSet;
 
 /// The lens in force, and what is derived of what it selects.
@@ -39,12 +42,26 @@ pub(super) struct Lensed {
     pub(super) heats: super::heat::Heats,
     /// What the GPU did by range, and what was decided when that was begun.
     by_range: (RangeWork, u64),
+    /// That lacks some of what had been decided.
+    lacks_ranges: bool,
 }
 
 impl Lensed {
     /// The lens.
     pub(super) const fn lens(&self) -> &Lens {
         &self.lens
+    }
+
+    /// Whether rows by range, if they have been asked for, are of all that had been decided then.
+    pub(super) const fn has_all_ranges(&self) -> bool {
+        !self.lacks_ranges
+    }
+
+    /// Goes on with these, until `until`, if they lack any.
+    pub(super) fn work_on_ranges(&mut self, trace: &Trace, until: Instant) {
+        let Some(sifting) = self.sifting.as_ref().filter(|_| self.lacks_ranges) else { return };
+        let spans = sifting.spans().read().unwrap_or_else(PoisonError::into_inner);
+        self.lacks_ranges = !count_by_range(&mut self.by_range, (sifting, &*spans), trace, until);
     }
 
     /// Whether a lens is in force.
@@ -178,20 +195,15 @@ impl Model {
             }
             Grouping::Range => {
                 let spans = sifting.spans().read().unwrap_or_else(PoisonError::into_inner);
-                if lensed.by_range.1 != sifting.decided {
-                    lensed.by_range = (RangeWork::default(), sifting.decided);
-                }
-                let selected = &sifting.selected;
-                let limit = |id: crate::trace::activity::LaneId, _: &crate::trace::Lane| {
-                    selected.records.get(id.0 as usize).map_or(0, Marks::len)
-                };
-                lensed.by_range.0.update_some(trace, &spans, limit, |id, row| selected.record(id, row));
-                let stats = spans.stats_of(trace, |track, row| selected.range(track, row));
+                let until = Instant::now() + SLICE;
+                let by_range = &mut lensed.by_range;
+                lensed.lacks_ranges = !count_by_range(by_range, (sifting, &*spans), trace, until);
+                let stats = spans.stats_of(trace, |track, row| sifting.selected.range(track, row));
                 rows.refresh_some_ranges(&spans, stats, lensed.by_range.0.work(), trace);
             }
             _ => {}
         }
-        view.epoch = Some(sifting.version);
+        view.epoch = Some(sifting.version).filter(|_| !(by_range && lensed.lacks_ranges));
         Some(&mut view.windows)
     }
 
@@ -366,6 +378,22 @@ fn open_of(sifting: &Sifting, trace: &Trace, tree: &Tree) -> Vec<(TrackId, OpenC
     }
     open.sort_by_key(|(track, call)| (call.start_ns, call.depth, *track));
     open
+}
+
+/// Counts by range what the GPU did of what is selected, until `until`; true when all that has been decided is counted.
+fn count_by_range(
+    (work, decided): &mut (RangeWork, u64),
+    (sifting, spans): (&Sifting, &RangeIndex),
+    trace: &Trace,
+    until: Instant,
+) -> bool {
+    if *decided != sifting.decided {
+        (*work, *decided) = (RangeWork::default(), sifting.decided);
+    }
+    let selected = &sifting.selected;
+    let limit = |id: LaneId, _: &Lane| selected.records.get(id.0 as usize).map_or(0, Marks::len);
+    let wanted = |id, row| selected.record(id, row);
+    work.update_some(trace, spans, limit, wanted, &mut || Instant::now() < until)
 }
 
 /// Finds the cells of what a lens selects.

@@ -17,7 +17,7 @@ use super::{calls, events};
 use crate::correlate::{Failed, Failures};
 use crate::graph::{Cells, Gpu, Grouping, NodeKey, RangeWork, Rows, Tree, What, Windows, Work, WorkCell, WorkStream};
 use crate::symbols::Symbols;
-use crate::trace::{Bytes, Trace};
+use crate::trace::{Bytes, Lane, Trace};
 use rustc_hash::FxHashSet;
 
 /// A trace and everything derived from it.
@@ -55,11 +55,32 @@ pub(super) struct Model {
 struct Ranged {
     tree: Tree,
     work: RangeWork,
+    /// They are of all that had been read.
+    complete: bool,
 }
+
+/// Calls of which rows by range are made at once.
+pub(super) const FEW: u64 = 400_000;
+/// Rows by range are made on for so long at each answer.
+pub(super) const SLICE: Duration = Duration::from_millis(4);
 
 impl Default for Ranged {
     fn default() -> Self {
-        Self { tree: Tree::by_range(), work: RangeWork::default() }
+        Self { tree: Tree::by_range(), work: RangeWork::default(), complete: false }
+    }
+}
+
+impl Ranged {
+    /// Takes what has been read, until `until`.
+    fn advance(&mut self, trace: &Trace, until: Instant) {
+        // What is soon done is done at once.
+        let few = trace.calls() <= FEW;
+        let go_on = &mut || few || Instant::now() < until;
+        self.complete = self.tree.update_while(trace, go_on);
+        if let Some(ranges) = self.tree.ranges().filter(|_| self.complete) {
+            let all = |_, lane: &Lane| lane.len();
+            self.complete = self.work.update_some(trace, &ranges, all, |_, _| true, go_on);
+        }
     }
 }
 
@@ -112,10 +133,7 @@ impl Model {
     fn refresh(&mut self, at: usize, grouping: Grouping) {
         if grouping == Grouping::Range {
             let ranged = self.ranged.get_or_insert_with(Ranged::default);
-            ranged.tree.update(&self.trace);
-            if let Some(ranges) = ranged.tree.ranges() {
-                ranged.work.update(&self.trace, &ranges);
-            }
+            ranged.advance(&self.trace, Instant::now() + SLICE);
         }
         let trace = &self.trace;
         let in_flight =
@@ -141,7 +159,32 @@ impl Model {
             }
             _ => {}
         }
-        view.epoch = Some(trace.epoch());
+        let lacks = grouping == Grouping::Range && self.ranged.as_ref().is_some_and(|ranged| !ranged.complete);
+        let epoch = Some(self.trace.epoch()).filter(|_| !lacks);
+        if let Some(view) = self.views.get_mut(at) {
+            view.epoch = epoch;
+        }
+    }
+
+    /// Goes on with what the last answer lacked, until `until`: the lens, allocations, rows by range.
+    pub(super) fn work(&mut self, until: Instant) {
+        self.sift(until);
+        if self.lives.goes_on() {
+            self.lives.update(&self.trace, &self.files, until);
+        }
+        match &mut self.ranged {
+            _ if self.lensed.is_on() => self.lensed.work_on_ranges(&self.trace, until),
+            Some(ranged) if !ranged.complete => ranged.advance(&self.trace, until),
+            _ => {}
+        }
+    }
+
+    /// Whether rows by range, if they have been asked for, are of all that had been read then.
+    pub(super) fn has_all_ranges(&self) -> bool {
+        match &self.ranged {
+            _ if self.lensed.is_on() => self.lensed.has_all_ranges(),
+            ranged => ranged.as_ref().is_none_or(|ranged| ranged.complete),
+        }
     }
 
     /// The tree and the work that the rows of a grouping are made of.
@@ -172,7 +215,7 @@ impl Model {
 
     /// Whether what rows by range are made of has been made.
     pub(super) fn has_ranges(&self) -> bool {
-        self.ranged.is_some()
+        self.ranged.as_ref().is_some_and(|ranged| ranged.complete)
     }
 
     /// The rows of a grouping as they are now, what they are made of, and what they are called.

@@ -25,6 +25,8 @@ const BATCH: Duration = Duration::from_millis(4);
 const LIVE_PAUSE: Duration = Duration::from_millis(20);
 /// Likewise at files that nobody is known to write.
 const IDLE_PAUSE: Duration = Duration::from_secs(1);
+/// Work that takes less was none.
+const NOTHING: Duration = Duration::from_micros(500);
 /// Time between two answers to one request that the thread gives of itself.
 const AGAIN: Duration = Duration::from_millis(50);
 /// How long names for the side file are waited for when the session ends before they have been looked up.
@@ -162,6 +164,7 @@ impl Worker {
                 metrics.read(&self.engine.model.trace);
             }
             *lock(&self.shared.child) = self.engine.child_state();
+            let begun = Instant::now();
             let request = lock(&self.shared.request).take();
             if let Some(request) = request {
                 self.answer(request);
@@ -175,7 +178,13 @@ impl Worker {
             }
             self.keep_names();
             let unfinished = self.last.as_ref().is_some_and(|(.., complete)| !complete);
-            let pause = if more || unfinished { Some(Duration::ZERO) } else { self.pause() };
+            // What is unfinished may wait for its time to come.
+            let rests = begun.elapsed() < NOTHING;
+            let pause = match (more, unfinished) {
+                (false, true) if rests => Some(BATCH),
+                (false, false) => self.pause(),
+                _ => Some(Duration::ZERO),
+            };
             if !self.wait(pause) {
                 break;
             }

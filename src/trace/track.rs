@@ -120,6 +120,14 @@ impl Track {
     /// The rows of the group that holds `row`.
     #[must_use]
     pub fn group(&self, row: usize) -> Range<usize> {
+        // Mostly all of it lies in one chunk.
+        if let Some((chunk, inner)) = self.chunk_of(row) {
+            let (before, after) = chunk.depths().split_at_checked(inner).unwrap_or_default();
+            let outer = |depth: &u8| *depth == 0;
+            if let (Some(last), Some(outer)) = (before.iter().rposition(outer), after.iter().position(outer)) {
+                return chunk.first_row + last + 1..row + outer + 1;
+            }
+        }
         self.group_start(row)..self.outer_from(row).map_or(self.len(), |outer| outer + 1)
     }
 

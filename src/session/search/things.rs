@@ -12,7 +12,7 @@ use super::ask::{Entry, EntryKind, SearchAnswer, SearchRequest, Target};
 use super::names::{Name, Names};
 use super::pattern::Pattern;
 use crate::graph::{Grouping, Labels, NodeKey, RowId, What};
-use crate::session::model::Model;
+use crate::session::model::{FEW, Model};
 
 /// Where things are looked for.
 const GROUPINGS: [Grouping; 5] =
@@ -20,7 +20,7 @@ const GROUPINGS: [Grouping; 5] =
 /// Names found whose fit is worked out; beyond that the ones that took longest.
 const RANKED: usize = 1_000;
 /// Calls of a trace whose ranges are listed before rows by range have been looked at.
-const RANGED: u64 = 2_000_000;
+const RANGED: u64 = FEW;
 /// A list that is made anew is at least so much older, in calls and records, as it has.
 const OLDER: u64 = 8;
 
