@@ -31,9 +31,9 @@ impl Rows {
     ) {
         let before = std::mem::take(&mut self.worked);
         for &row in &before {
-            if let Some(row) = self.rows.get_mut(row as usize) {
-                row.on_gpu = OnGpu::default();
-                row.work_cells.clear();
+            if let Some(beside) = self.rows.get_mut(row as usize).and_then(|row| row.beside.as_deref_mut()) {
+                beside.on_gpu = OnGpu::default();
+                beside.work_cells.clear();
             }
         }
         self.work_ns = (0, 0);
@@ -41,7 +41,7 @@ impl Rows {
             let Some(place) = places.get(cell.lane.0 as usize) else { continue };
             let Some(row) = self.work_row(cell, place, &name, directory) else { continue };
             if let Some(row) = self.rows.get_mut(row as usize) {
-                row.work_cells.push(id);
+                row.beside_mut().work_cells.push(id);
             }
             let sum = if cell.of.is_work() { &mut self.work_ns.0 } else { &mut self.work_ns.1 };
             *sum = sum.saturating_add(cell.stats.sums.total_ns);
@@ -59,12 +59,13 @@ impl Rows {
         let mut at = row;
         while let Some(row) = self.rows.get_mut(at as usize) {
             let own = row.what.is_gpu();
-            row.on_gpu.records = row.on_gpu.records.saturating_add(cell.stats.sums.count);
+            let on_gpu = &mut row.beside_mut().on_gpu;
+            on_gpu.records = on_gpu.records.saturating_add(cell.stats.sums.count);
             if own || cell.of.is_work() {
-                row.on_gpu.sums.add(&cell.stats.sums);
+                on_gpu.sums.add(&cell.stats.sums);
             }
             if own || cell.of.is_migration() {
-                row.on_gpu.amount = row.on_gpu.amount.saturating_add(cell.amount);
+                on_gpu.amount = on_gpu.amount.saturating_add(cell.amount);
             }
             let parent = row.parent;
             self.worked.push(at);
@@ -110,10 +111,10 @@ impl Rows {
     #[must_use]
     pub fn work_stats(&self, row: RowId, work: &Work) -> Stats {
         let mut histogram = Histogram::default();
-        let cells = self.get(row).map_or(&[][..], |row| &row.work_cells);
+        let cells = self.get(row).map_or(&[][..], |row| &row.beside().work_cells);
         let cells = cells.iter().filter_map(|&id| work.cells().get(id as usize));
         cells.for_each(|cell| histogram.merge(&cell.stats.histogram));
-        Stats { sums: self.get(row).map(|row| row.on_gpu.sums).unwrap_or_default(), histogram }
+        Stats { sums: self.get(row).map(|row| row.on_gpu().sums).unwrap_or_default(), histogram }
     }
 
     /// The cells of what the GPU did at a row and below it.
@@ -122,9 +123,9 @@ impl Rows {
         let mut cells = Vec::new();
         let mut next = vec![row];
         while let Some(row) = next.pop().and_then(|id| self.get(id)) {
-            cells.extend(&row.work_cells);
+            cells.extend(&row.beside().work_cells);
             // Nothing is below what has nothing.
-            if row.on_gpu.records > 0 {
+            if row.on_gpu().records > 0 {
                 next.extend(&row.children);
             }
         }

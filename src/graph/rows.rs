@@ -6,15 +6,14 @@
 //! its total leaves out calls that run inside another call of the same function.
 //!
 //! What the GPU did stands beside the calls of its stream or device, and is never added to them: the rows above say it
-//! apart ([`OnGpu`]).
+//! apart ([`super::OnGpu`]).
 
 use rustc_hash::FxHashMap;
 
 use super::cells::{Cell, CellId, Cells, Place};
 use super::histogram::Histogram;
 use super::identity::{Directory, NodeKey, ROOT, What};
-use super::on_gpu::OnGpu;
-use super::ranges::RangeNode;
+use super::row::Row;
 use super::stats::{Stats, Sums};
 use crate::trace::ApiId;
 
@@ -42,41 +41,6 @@ pub enum Grouping {
 pub type RowId = u32;
 /// The row above all others, which is not shown.
 pub const TOP: RowId = 0;
-
-/// A row.
-#[derive(Clone, Debug)]
-pub struct Row {
-    /// Identity.
-    pub key: NodeKey,
-    /// The row above; [`TOP`] for the outermost and itself.
-    pub parent: RowId,
-    /// 0 for the outermost rows.
-    pub depth: u16,
-    /// What it stands for.
-    pub what: What,
-    /// Rows below, in no order.
-    pub(super) children: Vec<RowId>,
-    /// What has ended.
-    ended: Sums,
-    /// What is under way, and the cells of that.
-    unfinished: Sums,
-    /// What the GPU did.
-    pub(super) on_gpu: OnGpu,
-    /// Cells of that, of a row that stands for such.
-    pub(super) work_cells: Vec<u32>,
-    /// Of a range: how often and how long it ran.
-    pub(super) ranges: Sums,
-    /// Paths of ranges that are counted here.
-    pub(super) paths: Vec<RangeNode>,
-    /// Cells whose calls are counted here and in no row below.
-    cells: Vec<CellId>,
-    unfinished_cells: Vec<CellId>,
-    /// Likewise cells of calls inside others that are counted.
-    inner_cells: Vec<CellId>,
-    unfinished_inner: Vec<CellId>,
-    /// Something below it is to be shown: [`BELOW_ENDED`] and so on.
-    below: u8,
-}
 
 /// Calls that have ended stand below.
 const BELOW_ENDED: u8 = 1;
@@ -183,10 +147,12 @@ impl Rows {
         let before = std::mem::take(&mut self.touched);
         for &row in &before {
             if let Some(row) = self.rows.get_mut(row as usize) {
-                row.unfinished = Sums::default();
-                row.unfinished_cells.clear();
-                row.unfinished_inner.clear();
                 row.below &= !BELOW_UNFINISHED;
+                if let Some(beside) = row.beside.as_deref_mut() {
+                    beside.unfinished = Sums::default();
+                    beside.unfinished_cells.clear();
+                    beside.unfinished_inner.clear();
+                }
             }
         }
         self.unfinished_ns = 0;
@@ -196,9 +162,10 @@ impl Rows {
             let row = self.row_of(&unfinished, cell, above, directory);
             placed.push(row);
             if let Some(row) = self.rows.get_mut(row as usize) {
-                if cell.inner { &mut row.unfinished_inner } else { &mut row.unfinished_cells }.push(id);
+                let beside = row.beside_mut();
+                if cell.inner { &mut beside.unfinished_inner } else { &mut beside.unfinished_cells }.push(id);
             }
-            self.add(row, cell, cell.stats.sums, |row| &mut row.unfinished, BELOW_UNFINISHED);
+            self.add(row, cell, cell.stats.sums, |row| &mut row.beside_mut().unfinished, BELOW_UNFINISHED);
             if !cell.inner {
                 self.unfinished_ns = self.unfinished_ns.saturating_add(cell.stats.sums.total_ns);
             }
@@ -390,7 +357,7 @@ impl Rows {
     #[must_use]
     pub fn call_stats(&self, row: RowId, cells: &Cells) -> Stats {
         let mut sums = self.get(row).map(|row| row.ended).unwrap_or_default();
-        sums.add(&self.get(row).map(|row| row.unfinished).unwrap_or_default());
+        sums.add(&self.get(row).map(|row| row.beside().unfinished).unwrap_or_default());
         Stats { sums, histogram: self.histogram(row, cells) }
     }
 
@@ -407,7 +374,7 @@ impl Rows {
 
     /// Time of calls that the program made, at or below this row, ns.
     pub(super) fn calls_ns(&self, row: RowId) -> u64 {
-        self.get(row).map_or(0, |row| row.ended.total_ns.saturating_add(row.unfinished.total_ns))
+        self.get(row).map_or(0, |row| row.ended.total_ns.saturating_add(row.beside().unfinished.total_ns))
     }
 
     /// The cells whose calls a row counts: `false` and one of the tree's, or `true` and one of those that were
@@ -419,10 +386,10 @@ impl Rows {
         let mut next = vec![row];
         while let Some(row) = next.pop().and_then(|id| self.get(id)) {
             row.cells.iter().for_each(|&id| visit(false, id));
-            row.unfinished_cells.iter().for_each(|&id| visit(true, id));
+            row.beside().unfinished_cells.iter().for_each(|&id| visit(true, id));
             if of_calls {
                 row.inner_cells.iter().for_each(|&id| visit(false, id));
-                row.unfinished_inner.iter().for_each(|&id| visit(true, id));
+                row.beside().unfinished_inner.iter().for_each(|&id| visit(true, id));
             }
             // What is below a call belongs to other calls, except where the tree is upside down, or where that call is
             // not counted.
@@ -437,58 +404,5 @@ impl Rows {
     #[must_use]
     pub fn unfinished(&self) -> &Cells {
         &self.unfinished
-    }
-}
-
-impl Row {
-    fn new(key: NodeKey, parent: RowId, depth: u16, what: What) -> Self {
-        Self {
-            key,
-            parent,
-            depth,
-            what,
-            children: Vec::new(),
-            ended: Sums::default(),
-            unfinished: Sums::default(),
-            on_gpu: OnGpu::default(),
-            ranges: Sums::default(),
-            paths: Vec::new(),
-            work_cells: Vec::new(),
-            cells: Vec::new(),
-            unfinished_cells: Vec::new(),
-            inner_cells: Vec::new(),
-            unfinished_inner: Vec::new(),
-            below: 0,
-        }
-    }
-
-    /// Rows below, in the order in which they were put last.
-    pub(super) fn children(&self) -> &[RowId] {
-        &self.children
-    }
-
-    /// What the GPU did here or below.
-    #[must_use]
-    pub fn on_gpu(&self) -> &OnGpu {
-        &self.on_gpu
-    }
-
-    /// Counts and times: of calls, unfinished ones included; of a row of what the GPU did those of that.
-    #[must_use]
-    pub fn sums(&self) -> Sums {
-        match self.what {
-            What::Range(..) => return self.ranges,
-            what if what.is_gpu() => return self.on_gpu.sums,
-            _ => {}
-        }
-        let mut sums = self.ended;
-        sums.add(&self.unfinished);
-        sums
-    }
-
-    /// Whether it has anything to show.
-    #[must_use]
-    pub fn any(&self) -> bool {
-        self.ended.any() || self.unfinished.any() || self.on_gpu.records > 0 || self.ranges.any() || self.below != 0
     }
 }

@@ -25,11 +25,11 @@ impl Rows {
     ) {
         let before = (std::mem::take(&mut self.ranged), std::mem::take(&mut self.worked));
         for &row in before.0.iter().chain(&before.1) {
-            if let Some(row) = self.rows.get_mut(row as usize) {
-                row.ranges = Sums::default();
-                row.paths.clear();
-                row.on_gpu = Default::default();
-                row.work_cells.clear();
+            if let Some(beside) = self.rows.get_mut(row as usize).and_then(|row| row.beside.as_deref_mut()) {
+                beside.ranges = Sums::default();
+                beside.paths.clear();
+                beside.on_gpu = Default::default();
+                beside.work_cells.clear();
             }
             self.unmark(row, BELOW_RANGES);
         }
@@ -38,8 +38,9 @@ impl Rows {
         for (node, stats) in (0..).zip(&stats).skip(1).filter(|(_, stats)| stats.sums.any()) {
             let id = self.row_of_range(ranges, node, directory);
             if let Some(row) = self.rows.get_mut(id as usize) {
-                row.ranges.add(&stats.sums);
-                row.paths.push(node);
+                let beside = row.beside_mut();
+                beside.ranges.add(&stats.sums);
+                beside.paths.push(node);
             }
             self.mark_above(id, BELOW_RANGES);
             if self.parent(id) == TOP {
@@ -52,7 +53,7 @@ impl Rows {
             let above = self.row_of_range(ranges, cell.lane.0, directory);
             let row = self.below(above, cell.of.what(&|text| directory.text(text)), directory);
             if let Some(row) = self.rows.get_mut(row as usize) {
-                row.work_cells.push(id);
+                row.beside_mut().work_cells.push(id);
             }
             self.work_ns.0 = self.work_ns.0.saturating_add(cell.stats.sums.total_ns);
             self.add_work(row, cell);
@@ -74,13 +75,14 @@ impl Rows {
             let Some(&id) = self.ranged.get(at) else { break };
             let Some(row) = self.rows.get(id as usize) else { continue };
             let nested = row.children.iter().map(|&child| match self.get(child) {
-                Some(row) if matches!(row.what, What::Range(..)) => row.ranges.total_ns,
+                Some(row) if matches!(row.what, What::Range(..)) => row.beside().ranges.total_ns,
                 Some(row) if matches!(row.what, What::Call(_)) => self.calls_ns(child),
                 _ => 0,
             });
             let nested = nested.fold(0u64, u64::saturating_add);
             if let Some(row) = self.rows.get_mut(id as usize) {
-                row.ranges.self_ns = row.ranges.total_ns.saturating_sub(nested);
+                let ranges = &mut row.beside_mut().ranges;
+                ranges.self_ns = ranges.total_ns.saturating_sub(nested);
             }
         }
     }
@@ -115,8 +117,12 @@ impl Rows {
     pub fn range_stats(&self, row: RowId) -> Stats {
         let mut stats = Stats::default();
         let Some(row) = self.get(row) else { return stats };
-        row.paths.iter().filter_map(|&node| self.range_stats.get(node as usize)).for_each(|one| stats.merge(one));
-        Stats { sums: row.ranges, ..stats }
+        row.beside()
+            .paths
+            .iter()
+            .filter_map(|&node| self.range_stats.get(node as usize))
+            .for_each(|one| stats.merge(one));
+        Stats { sums: row.beside().ranges, ..stats }
     }
 
     /// Sum of the durations of the outermost ranges, ns: what shares of ranges are shares of.

@@ -5,7 +5,8 @@
 
 use super::cells::Cells;
 use super::identity::What;
-use super::rows::{Row, RowId, TOP};
+use super::row::Row;
+use super::rows::{RowId, TOP};
 use super::window::{Column, Labels, Order, Windows};
 use super::work::Work;
 

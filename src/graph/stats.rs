@@ -32,11 +32,15 @@ pub struct Sums {
 
 impl Default for Sums {
     fn default() -> Self {
-        Self { count: 0, failed: 0, running: 0, total_ns: 0, self_ns: 0, min_ns: u64::MAX, max_ns: 0 }
+        Self::NONE
     }
 }
 
 impl Sums {
+    /// Those of nothing.
+    pub const NONE: Self =
+        Self { count: 0, failed: 0, running: 0, total_ns: 0, self_ns: 0, min_ns: u64::MAX, max_ns: 0 };
+
     /// Whether there is anything to show.
     #[must_use]
     pub fn any(&self) -> bool {

@@ -294,7 +294,7 @@ impl Order<'_> {
     }
 
     fn number(&self, column: Column, id: RowId, rows: &Rows) -> u64 {
-        let sums = rows.get(id).map(super::rows::Row::sums).unwrap_or_default();
+        let sums = rows.get(id).map(super::row::Row::sums).unwrap_or_default();
         match column {
             Column::Total | Column::Share | Column::Name => sums.total_ns,
             Column::SelfTime => sums.self_ns,
