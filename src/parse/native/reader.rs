@@ -1,5 +1,8 @@
 //! Reads one file, as far as it has been written, again and again.
 
+mod losses;
+mod scanning;
+
 use super::clock::{Clock, offset_ns};
 use super::decode::Stop;
 use super::file::File;
@@ -22,10 +25,6 @@ use zerocopy::IntoBytes;
 
 /// Slots read at a time for decoding; more than the longest record has.
 const BLOCK: u32 = 1024;
-/// Bytes scanned before it is decoding's turn.
-const SCAN_BYTES: usize = 1 << 20;
-/// Slots kept between scanning and decoding, all chunks together: 8 MiB.
-const KEPT_SLOTS: usize = (8 << 20) / SLOT_BYTES;
 /// Chunks whose opening is compared to find how far decoding may go: threads open them nearly in order.
 const NEAR: usize = 16;
 
@@ -254,69 +253,6 @@ impl NativeReader {
         Ok(into)
     }
 
-    /// Scans what was added to chunks that were looked at before.
-    fn scan_begun(&mut self, trace: &mut Trace) -> Result<(), ParseError> {
-        for index in 0..self.pieces.len() {
-            let due = |piece: &Piece| piece.begun && piece.events() && piece.scanned < piece.scannable;
-            if self.pieces.get(index).is_some_and(due) {
-                self.scan(index, trace)?;
-            }
-        }
-        Ok(())
-    }
-
-    /// Scans chunks that were not looked at yet; whether there was one.
-    fn scan_next(&mut self, trace: &mut Trace) -> Result<bool, ParseError> {
-        let mut bytes = 0;
-        let mut any = false;
-        for index in 0..self.pieces.len() {
-            let Some(piece) = self.pieces.get_mut(index).filter(|piece| !piece.begun && piece.events()) else {
-                continue;
-            };
-            piece.begun = true;
-            bytes += piece.scannable as usize * SLOT_BYTES;
-            any = true;
-            self.scan(index, trace)?;
-            if bytes >= SCAN_BYTES {
-                break;
-            }
-        }
-        Ok(any)
-    }
-
-    fn scan(&mut self, index: usize, trace: &mut Trace) -> Result<(), ParseError> {
-        let Some((from, upto)) = self.pieces.get(index).map(|piece| (piece.scanned, piece.scannable)) else {
-            return Ok(());
-        };
-        let scratch = std::mem::take(&mut self.scratch);
-        let slots = self.read_slots(index, from, upto, scratch)?;
-        if let Some(piece) = self.pieces.get_mut(index) {
-            let upto = upto.min(piece.scannable);
-            let short = (slots.len() as u32) < upto - from;
-            if short {
-                cut(piece, from + slots.len() as u32, &self.file, trace);
-            }
-            if piece.sealed && from == 0 && upto > 0 && upto == piece.committed && !short {
-                check(piece, &slots, self.file.file, trace);
-            }
-            self.scan.look(piece, &slots, &mut self.file, &mut trace.streams);
-            if piece.sealed && piece.scanned < piece.scannable {
-                piece.scanned = piece.scannable;
-            }
-        }
-        // What was read for scanning is kept for decoding, as far as there is room.
-        match self.pieces.get_mut(index) {
-            Some(piece) if piece.buffer.is_empty() && piece.decoded == from && self.kept < KEPT_SLOTS => {
-                self.kept += slots.capacity();
-                piece.buffer = slots;
-                piece.buffer_at = from;
-                self.scratch = self.spare.pop().unwrap_or_default();
-            }
-            _ => self.scratch = slots,
-        }
-        Ok(())
-    }
-
     /// Takes back a buffer that a piece no longer needs.
     fn give(&mut self, buffer: Vec<Slot>) {
         if buffer.capacity() > BLOCK as usize {
@@ -407,53 +343,6 @@ impl NativeReader {
             }
             piece.buffer = slots;
             piece.buffer_at = from;
-        }
-    }
-
-    /// A file that is no longer written should have chunks as far as its header says. (Where only the unused end of the
-    /// last one is missing, nothing is.)
-    fn check_end(&mut self, trace: &mut Trace) {
-        let over = header::state(&self.header, self.gone) != State::Recording;
-        if over && self.header.end > self.next && self.header.end > self.length && !self.end_told {
-            self.end_told = true;
-            let why = format!("the file ends here; its header says that it had {} bytes", self.header.end);
-            trace.add_damage(self.file.file, self.length, why);
-        }
-    }
-
-    /// Losses that records tell of belong to their threads. A chunk's header counts those as well; what it counts
-    /// beyond them belongs to the thread that opened it. `complete`: no record is left that could be decoded now.
-    fn count_losses(&mut self, trace: &mut Trace, complete: bool) {
-        let mut all = self.header.lost.saturating_sub(self.lost_told);
-        self.lost_told = self.lost_told.max(self.header.lost);
-        for piece in &mut self.pieces {
-            let mut fresh = Vec::new();
-            for (thread, lost) in std::mem::take(&mut piece.lost_records) {
-                // The header may have told of it before.
-                let known = lost.min(piece.lost_beyond);
-                piece.lost_beyond -= known;
-                piece.lost_told = piece.lost_told.saturating_add(lost);
-                fresh.push((thread, lost - known));
-            }
-            if complete || piece.decoded >= piece.committed {
-                let told = piece.lost_told.saturating_add(piece.lost_beyond);
-                let beyond = piece.lost_header.saturating_sub(told);
-                piece.lost_beyond = piece.lost_beyond.saturating_add(beyond);
-                fresh.push((piece.opener, beyond));
-            }
-            for (thread, lost) in fresh.into_iter().filter(|&(_, lost)| lost > 0) {
-                all = all.saturating_add(lost);
-                let track = trace.track_of(self.file.process, thread);
-                if let Some(track) = trace.tracks.get_mut(track.index()) {
-                    track.lost = track.lost.saturating_add(lost);
-                }
-            }
-        }
-        if all > 0 {
-            if let Some(process) = trace.processes.get_mut(self.file.process.index()) {
-                process.lost = process.lost.saturating_add(all);
-            }
-            trace.touch();
         }
     }
 }
