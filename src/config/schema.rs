@@ -60,7 +60,7 @@ pub static SETTINGS: &[Setting] = &[
     },
     Setting {
         name: "start.screen",
-        kind: Kind::OneOf(&["overview", "calls", "events", "output"]),
+        kind: Kind::OneOf(&["overview", "calls", "heatmap", "memory", "events", "output"]),
         default: "\"overview\"",
         doc: &["The first screen. --screen overrules it."],
     },

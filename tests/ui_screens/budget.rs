@@ -42,7 +42,7 @@ fn counted(first: ScreenId) -> (Stage<FrameBackend<Counting>>, Counting) {
 
 #[test]
 fn a_cursor_move_at_200x50_writes_less_than_4_kib_in_one_piece() {
-    for screen in [ScreenId::Calls, ScreenId::Events, ScreenId::Memory] {
+    for screen in [ScreenId::Calls, ScreenId::Heatmap, ScreenId::Events, ScreenId::Memory] {
         let (mut stage, counting) = counted(screen);
         counting.take();
         for keys in ["j", "j", "k", "j"] {
