@@ -174,8 +174,9 @@ impl Engine {
             }
             View::Memory(request) => {
                 let ended = self.phase == Phase::Ended;
+                let readings = self.readings();
                 let (feed, now_ns) = (&self.feed, self.now_ns());
-                let around = Around { ended: &|process| ended || !feed.is_alive(process), now_ns };
+                let around = Around { ended: &|process| ended || !feed.is_alive(process), now_ns, readings };
                 let (rows, all) = self.model.memory(request, &around, until);
                 complete &= all;
                 Body::Memory(rows)

@@ -17,7 +17,7 @@ pub use super::search::{
     About, Entry, EntryKind, Found, From as SearchFrom, SearchAnswer, SearchRequest, Step, Target,
 };
 
-pub use crate::lens::{Lens, RangeError, Steps, StepsFound, TimeRange, parse_range};
+pub use crate::lens::{Lens, Moment, RangeError, Steps, StepsFound, TimeRange, parse_range};
 
 pub use crate::graph::{Column, Folds, Grouping, NodeKey, NodeKind};
 

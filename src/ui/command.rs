@@ -6,7 +6,7 @@ use super::effect::{Effect, Goal};
 use super::memory::GROUPINGS;
 use super::screens::ScreenId;
 use crate::config::nearest::nearest;
-use crate::session::view::{Steps, TimeRange, parse_range};
+use crate::session::view::{Moment, Steps, TimeRange, parse_range};
 
 /// A command.
 #[derive(Debug)]
@@ -47,6 +47,12 @@ pub static COMMANDS: &[Command] = &[
     Command { name: "screen", arguments: "NAME", doc: "show a screen", run: screen },
     Command { name: "group", arguments: "BY", doc: "put the calls together by thread, stream, ...", run: group },
     Command { name: "theme", arguments: "NAME", doc: "draw in another theme, until the end", run: theme },
+    Command {
+        name: "moment",
+        arguments: "1.5s",
+        doc: "look at the memory in use then; also peak, end, step:3, mark:NAME",
+        run: moment,
+    },
     Command { name: "time", arguments: "1.5s", doc: "go to the first event from that time on", run: time },
     Command { name: "row", arguments: "1234", doc: "go to the event with that number", run: row },
     Command { name: "address", arguments: "0x7f..", doc: "go to the call that allocated it", run: address },
@@ -109,6 +115,10 @@ fn range(text: &str) -> Result<Effect, String> {
 fn step(text: &str) -> Result<Effect, String> {
     let steps = Steps::parse(text).map_err(|error| format!("step: {error}"))?;
     Ok(Effect::Range(Some(TimeRange::Steps(steps))))
+}
+
+fn moment(text: &str) -> Result<Effect, String> {
+    Moment::parse(text).map(Effect::Moment).map_err(|error| error.to_string())
 }
 
 fn clear(_: &str) -> Result<Effect, String> {

@@ -4,7 +4,7 @@ use super::keys::Action;
 use super::screens::ScreenId;
 use super::screens::calls::columns::Chosen;
 use super::screens::events::columns::Chosen as EventColumns;
-use crate::session::view::{Column, Entry, EventKinds, EventsWithin, Grouping, NodeKey, TimeRange};
+use crate::session::view::{Column, Entry, EventKinds, EventsWithin, Grouping, Moment, NodeKey, TimeRange};
 
 /// How the explorer was left.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -184,6 +184,10 @@ pub enum Effect {
     Events(Goal),
     /// Shows what happened within a rectangle of unified memory.
     EventsWithin(EventsWithin),
+    /// Shows the pages of an allocation on the heatmap: number of its process, first address.
+    Pages(u16, u64),
+    /// Shows the memory in use at a moment.
+    Moment(Moment),
     /// Puts the calls together in this way.
     Group(Grouping),
     /// Something was typed into a prompt.

@@ -25,7 +25,7 @@ use super::setup::Setup;
 use super::source_map::SourceMap;
 use super::theme::{Palette, Theme};
 use crate::session::handle::Child;
-use crate::session::view::{EventKinds, Phase, Status, Step};
+use crate::session::view::{EventKinds, HeatRowsAt, HeatSubject, HeatTimeAt, Phase, Status, Step};
 
 /// What the loop must do after a key.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -331,6 +331,13 @@ impl Root {
                 self.screens.events.show_kinds(EventKinds::inside(within));
                 self.go(ScreenId::Events);
             }
+            Effect::Pages(process, address) => self.show_pages(process, address),
+            Effect::Moment(moment) => {
+                self.screens.memory.goal = Some(moment);
+                if self.current != ScreenId::Memory {
+                    self.go(ScreenId::Memory);
+                }
+            }
             Effect::Group(grouping) => {
                 calls::group(&mut self.screens.calls, grouping);
                 if self.current != ScreenId::Calls {
@@ -358,6 +365,17 @@ impl Root {
 
     fn remember(&mut self, ask: Ask, line: &str) {
         remember(Arc::make_mut(self.history.entry(ask).or_default()), line);
+    }
+
+    /// Shows an allocation's pages on the heatmap, coloured as it is.
+    fn show_pages(&mut self, process: u16, address: u64) {
+        if let Place::Heatmap { colour, .. } = self.screens.get(ScreenId::Heatmap).place() {
+            let subject = HeatSubject::One(process, address);
+            let (at, time) = (HeatRowsAt::default(), HeatTimeAt::default());
+            let place = Place::Heatmap { subject, colour, at, time, cursor: (0, 0) };
+            self.screens.get_mut(ScreenId::Heatmap).restore(place);
+            self.go(ScreenId::Heatmap);
+        }
     }
 
     /// Shows a screen from which `back` returns here.

@@ -232,7 +232,7 @@ fn renamed(body: Body, status: &mut Status, names: &[String]) -> Body {
         }
         Body::Heatmap(mut rows) => {
             name(&mut rows.label);
-            for point in &mut rows.point {
+            if let Some(point) = &mut rows.point {
                 name(&mut point.label);
                 point.kernels.iter_mut().for_each(|(kernel, _)| name(kernel));
                 point.details.iter_mut().flatten().for_each(|(_, value)| name(value));
@@ -247,6 +247,8 @@ fn renamed(body: Body, status: &mut Status, names: &[String]) -> Body {
                     rows.details.iter_mut().flat_map(|(_, fields)| fields).for_each(|(_, value)| name(value));
                 }
                 MemoryPartRows::Groups(rows) => rows.rows.iter_mut().for_each(|row| name(&mut row.name)),
+                MemoryPartRows::Pools(rows) => rows.rows.iter_mut().for_each(|row| name(&mut row.name)),
+                MemoryPartRows::Growth(rows) => rows.rows.iter_mut().for_each(|row| name(&mut row.name)),
             }
             Body::Memory(rows)
         }

@@ -37,7 +37,7 @@ pub fn names(longest: usize) -> Vec<String> {
     names.iter().map(|name| safe(name).into_owned()).collect()
 }
 
-const SCREENS: [(ScreenId, &str); 10] = [
+const SCREENS: [(ScreenId, &str); 11] = [
     (ScreenId::Overview, "1"),
     (ScreenId::Calls, "j j"),
     (ScreenId::Calls, "t j j j d"),
@@ -45,7 +45,8 @@ const SCREENS: [(ScreenId, &str); 10] = [
     (ScreenId::Events, "j j"),
     (ScreenId::Events, "j j Enter"),
     (ScreenId::Memory, "j p"),
-    (ScreenId::Memory, "Tab j"),
+    (ScreenId::Memory, "Tab j Enter"),
+    (ScreenId::Memory, "h b j"),
     (ScreenId::Output, "k"),
     (ScreenId::Calls, "?"),
 ];

@@ -118,13 +118,15 @@ fn inside(bytes: &[u8], size: Size, what: &str) {
     }
 }
 
-const OVER: [(ScreenId, &str); 37] = [
+const OVER: [(ScreenId, &str); 39] = [
     (ScreenId::Overview, ""),
     (ScreenId::Calls, "j j"),
     (ScreenId::Calls, "t j j j"),
     (ScreenId::Events, "j j"),
     (ScreenId::Memory, "j h h u"),
     (ScreenId::Memory, "Tab t j"),
+    (ScreenId::Memory, "h b t j"),
+    (ScreenId::Memory, "/ s Enter n"),
     (ScreenId::Memory, "j Enter"),
     (ScreenId::Output, "l l l l"),
     (ScreenId::Overview, "/ c Enter"),

@@ -15,11 +15,12 @@ fn allocation(number: u64) -> AllocationRow {
     let state = match number % 7 {
         0 | 1 => AllocationState::InUse,
         2 => AllocationState::Leaked,
+        5 => AllocationState::Temporary,
         6 => AllocationState::Gone,
         _ => AllocationState::Freed,
     };
     let from_ns = 12_345 + number * 80_000_000;
-    let ended = matches!(state, AllocationState::Freed | AllocationState::Gone);
+    let ended = !matches!(state, AllocationState::InUse | AllocationState::Leaked);
     let address = 0x7f3a_4000_0000 + number * 0x0400_0000;
     let name = format!("{address:#x}");
     let has_address = kind != Physical;
@@ -49,6 +50,7 @@ fn group(number: usize) -> GroupRow {
     let names = ["solver.cu:88 setup()", "solver.cu:131 step()", "registered"];
     let size = 1 << (30 - number);
     GroupRow {
+        key: GroupKey::Site(number as u32),
         name: names[number].to_owned(),
         counted: number < 2,
         count: 400 << number,
@@ -63,7 +65,8 @@ fn group(number: usize) -> GroupRow {
 
 fn allocations(request: &AllocationsRequest) -> AllocationsRows {
     let numbers = 0..if request.in_use { ALLOCATIONS / 3 } else { ALLOCATIONS };
-    let mut all: Vec<AllocationRow> = numbers.map(allocation).collect();
+    let step = if request.only.is_some() { 3 } else { 1 };
+    let mut all: Vec<AllocationRow> = numbers.step_by(step).map(allocation).collect();
     let (column, largest_first) = request.sort;
     if (column == AllocationColumn::Size) != largest_first {
         all.reverse();
@@ -83,9 +86,72 @@ fn allocations(request: &AllocationsRequest) -> AllocationsRows {
     AllocationsRows { total, first: first as u64, cursor: cursor.map(|row| row as u64), rows, details }
 }
 
+fn pools() -> PoolRows {
+    let row = |name: &str, handle: Option<&str>, reserved: Option<u64>| PoolRow {
+        name: name.to_owned(),
+        handle: handle.map(str::to_owned),
+        count: 4_096,
+        used: 0,
+        peak: 1 << 28,
+        reserved,
+        unused: reserved.map(|_| 375),
+        keeps: handle.map(|_| u64::MAX),
+        details: vec![("pool".to_owned(), name.to_owned()), ("trims".to_owned(), "2".to_owned())],
+    };
+    let rows = vec![row("default of GPU 0", None, Some(1 << 29)), row("created of GPU 1", Some("0x7f10"), None)];
+    PoolRows { total: 2, first: 0, rows }
+}
+
+fn growth(request: &GrowthRequest) -> GrowthRows {
+    let held = |count, mib: u64| HeldThen { count, bytes: Some(mib << 20) };
+    let of = |name: &str, before: (u64, u64), after: (u64, u64), verdict| GrowthRow {
+        name: name.to_owned(),
+        class: if request.by == GrowthGrouping::Site { "4 MiB".to_owned() } else { String::new() },
+        before: held(before.0, before.1),
+        after: held(after.0, after.1),
+        bytes: Some((after.1 << 20) as i64 - (before.1 << 20) as i64),
+        count: after.0 as i64 - before.0 as i64,
+        verdict,
+        like: None,
+    };
+    let names = match request.by {
+        GrowthGrouping::Site => ["solver.cu:131 step()", "solver.cu:88 setup()", "torch::Tensor::empty"],
+        GrowthGrouping::Range => ["0x7f3a40000000, 512 MiB", "0x7f3b00000000, 2 MiB", "without an address"],
+    };
+    let before = if request.since.is_some() { 100 } else { 0 };
+    let rows = vec![
+        of(names[0], (before, before * 4), (1_300, 5_200), if before == 0 { "new" } else { "grown" }),
+        of(names[1], (1, 64), (1, 64), "same"),
+        of(names[2], (12, 48), (0, 0), "gone"),
+    ];
+    GrowthRows { total: 3, first: 0, rows, before: held(before + 13, before * 4 + 112), after: held(1_301, 5_264) }
+}
+
+/// Where rows of the list stand in which a text is found, all of them looked through.
+pub fn found(request: &MemoryRequest, finds: impl Fn(&str) -> bool) -> Vec<usize> {
+    let mut whole = request.clone();
+    match &mut whole.part {
+        MemoryPart::Allocations(part) => (part.first, part.rows, part.cursor) = (0, usize::MAX, None),
+        MemoryPart::Groups(part) => (part.first, part.rows) = (0, usize::MAX),
+        MemoryPart::Growth(part) => (part.first, part.rows) = (0, usize::MAX),
+        MemoryPart::Pools(part) => (part.first, part.rows) = (0, usize::MAX),
+    }
+    let names: Vec<String> = match memory(&whole).part {
+        MemoryPartRows::Allocations(rows) => {
+            rows.rows.into_iter().map(|row| format!("{} {}", row.site, row.kind.word())).collect()
+        }
+        MemoryPartRows::Groups(rows) => rows.rows.into_iter().map(|row| row.name).collect(),
+        MemoryPartRows::Pools(rows) => rows.rows.into_iter().map(|row| row.name).collect(),
+        MemoryPartRows::Growth(rows) => rows.rows.into_iter().map(|row| row.name).collect(),
+    };
+    (0..names.len()).filter(|&row| finds(&names[row])).collect()
+}
+
 pub fn memory(request: &MemoryRequest) -> MemoryRows {
     let part = match &request.part {
         MemoryPart::Allocations(request) => MemoryPartRows::Allocations(allocations(request)),
+        MemoryPart::Pools(_) => MemoryPartRows::Pools(pools()),
+        MemoryPart::Growth(request) => MemoryPartRows::Growth(growth(request)),
         MemoryPart::Groups(request) => {
             let mut rows: Vec<GroupRow> = (0..3).map(group).collect();
             if (request.sort.0 == GroupColumn::Peak) != request.sort.1 {
@@ -111,5 +177,11 @@ pub fn memory(request: &MemoryRequest) -> MemoryRows {
         moment_bytes: peak / LENGTH_NS.max(1) * moment_ns + 12_345,
         most,
     };
-    MemoryRows { plot, part, partial: false, why_empty: None }
+    let devices = vec![("GPU 0".to_owned(), "NVIDIA H200   used 12.4 of 139.8 GiB".to_owned())];
+    let found = request.goal.as_ref().map(|goal| match goal {
+        Moment::Time(ns) => Ok(Some(*ns)),
+        Moment::End => Ok(None),
+        other => Err(format!("{other}: no range repeats; name one, as in step:NAME#3")),
+    });
+    MemoryRows { plot, part, devices, found, partial: false, why_empty: None }
 }

@@ -125,6 +125,21 @@ fn memory_by_call_site() {
 }
 
 #[test]
+fn allocations_of_one_call_site() {
+    at_each_size("memory_only", ScreenId::Memory, "Tab j Enter j");
+}
+
+#[test]
+fn memory_that_has_grown() {
+    at_each_size("memory_growth", ScreenId::Memory, "p h h b j");
+}
+
+#[test]
+fn memory_pools() {
+    at_each_size("memory_pools", ScreenId::Memory, "Shift-Tab j");
+}
+
+#[test]
 fn details_of_an_allocation() {
     at_each_size("memory_details", ScreenId::Memory, "j Enter");
 }
@@ -215,7 +230,7 @@ fn too_small() {
     }
 }
 
-const ALL: [(ScreenId, &str); 13] = [
+const ALL: [(ScreenId, &str); 14] = [
     (ScreenId::Overview, "1"),
     (ScreenId::Calls, "j"),
     (ScreenId::Calls, "?"),
@@ -225,6 +240,7 @@ const ALL: [(ScreenId, &str); 13] = [
     (ScreenId::Events, "F"),
     (ScreenId::Memory, "p h u j"),
     (ScreenId::Memory, "Tab t"),
+    (ScreenId::Memory, "h h b t"),
     (ScreenId::Output, "k"),
     (ScreenId::Heatmap, "j l W"),
     (ScreenId::Heatmap, "A c d"),

@@ -147,6 +147,7 @@ fn searching_looks_so() {
         for (name, screen, text) in [
             ("search_calls", ScreenId::Calls, "sync"),
             ("search_events", ScreenId::Events, "memory_mon"),
+            ("search_memory", ScreenId::Memory, "pinned"),
             ("search_output", ScreenId::Output, "userwarning"),
             ("search_overview", ScreenId::Overview, "cudal"),
         ] {

@@ -43,6 +43,7 @@ pub fn search(view: &View, request: &SearchRequest) -> SearchAnswer {
             let hits = (0..all.len()).filter(|&row| finds(&all[row].name) || finds(&all[row].thread_name));
             (hits.collect(), row as usize, Vec::new())
         }
+        (View::Memory(asked), SearchFrom::Row(row)) => (crate::memory::found(asked, finds), row as usize, Vec::new()),
         (View::Output(_), SearchFrom::Row(row)) => {
             let all = output(&OutputRequest { first: 0, rows: LIST as usize }).lines;
             let text = request.text.to_lowercase();

@@ -251,3 +251,23 @@ fn answers_for_a_screen_that_was_left_are_not_shown() {
     stage.send(Message::Answer(Box::new(stale)));
     assert!(!stage.line(0).contains("stale"));
 }
+
+#[test]
+fn a_moment_is_typed_and_looked_at() {
+    let mut stage = stage(ScreenId::Overview, 80, 24, ended());
+    let go = |stage: &mut crate::fixture::Stage<_>, text: &str| {
+        stage.press(":");
+        stage.type_text(text);
+        stage.press("Enter");
+    };
+    go(&mut stage, "moment 51s");
+    assert!(stage.line(3).starts_with("at 51.0 s"), "{}", stage.text());
+    go(&mut stage, "moment end");
+    assert!(stage.line(3).starts_with("at the end"), "{}", stage.text());
+    // Why there is no such moment is said, and what was looked at stays.
+    go(&mut stage, "moment step:3");
+    assert!(stage.line(23).contains("no range repeats"), "{}", stage.line(23));
+    assert!(stage.line(3).starts_with("at the end"));
+    go(&mut stage, "moment 1.5");
+    assert!(stage.line(23).contains("is no time"), "{}", stage.line(23));
+}

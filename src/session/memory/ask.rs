@@ -3,6 +3,7 @@
 pub use crate::correlate::AllocationKind;
 
 use crate::filter::Condition;
+use crate::lens::Moment;
 
 /// Which allocation it is, also when others have become known since.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -51,6 +52,27 @@ pub enum MemoryGrouping {
     Device,
 }
 
+/// What allocations of a group have in common.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum GroupKey {
+    /// The code that asked for them: number of a call site in the trace, the first of those that are called alike.
+    Site(u32),
+    /// Their kind.
+    Kind(AllocationKind),
+    /// The device they were asked for; `None`: none is known.
+    Device(Option<u8>),
+}
+
+/// What growth is summed up by.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum GrowthGrouping {
+    /// The code that asked, and the size.
+    #[default]
+    Site,
+    /// The part of the address space.
+    Range,
+}
+
 /// A column of the table of groups.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum GroupColumn {
@@ -77,6 +99,8 @@ pub struct AllocationsRequest {
     pub sort: (AllocationColumn, bool),
     /// Only those that are in use at the moment of the plot.
     pub in_use: bool,
+    /// Only those of this group.
+    pub only: Option<GroupKey>,
     /// The cursor's allocation: its row comes back, and the window moves so that it is inside.
     pub cursor: Option<AllocationId>,
     /// The one of which everything is wanted that is known.
@@ -100,21 +124,47 @@ pub struct GroupsRequest {
     pub rows: usize,
 }
 
+/// A window of what has grown since an earlier moment.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct GrowthRequest {
+    /// The earlier moment, ns since the trace began; `None`: its beginning. The later one is that of the plot.
+    pub since: Option<u64>,
+    /// What it is summed up by.
+    pub by: GrowthGrouping,
+    /// First row wanted.
+    pub first: u64,
+    /// Rows wanted.
+    pub rows: usize,
+}
+
+/// A window of the table of pools.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PoolsRequest {
+    /// First row wanted.
+    pub first: u64,
+    /// Rows wanted.
+    pub rows: usize,
+}
+
 /// What the memory screen shows below its plot.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[allow(missing_docs, reason = "one for each tab")]
 pub enum MemoryPart {
     Allocations(AllocationsRequest),
     Groups(GroupsRequest),
+    Growth(GrowthRequest),
+    Pools(PoolsRequest),
 }
 
 /// What the memory screen wants to show.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct MemoryRequest {
     /// Cells of the plot of bytes in use.
     pub plot: u16,
     /// The moment that is looked at, ns since the trace began; `None`: the newest.
     pub moment: Option<u64>,
+    /// A moment to be found, which is looked at instead.
+    pub goal: Option<Moment>,
     /// What stands below it.
     pub part: MemoryPart,
 }
@@ -124,12 +174,16 @@ pub struct MemoryRequest {
 pub enum AllocationState {
     /// It was not released, and its process has ended.
     Leaked,
+    /// It was not released, and its process has ended; a caching allocator kept it.
+    Cached,
     /// It was not released, and may be yet.
     InUse,
     /// It ended, and nobody saw how.
     Gone,
     /// A call released it.
     Freed,
+    /// Likewise, before its thread had asked for any other: short-lived memory that could be kept.
+    Temporary,
 }
 
 /// A row of the table of allocations.
@@ -188,6 +242,8 @@ pub struct AllocationsRows {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct GroupRow {
     /// What they have in common.
+    pub key: GroupKey,
+    /// The same in words.
     pub name: String,
     /// Whether they add to the memory in use.
     pub counted: bool,
@@ -218,6 +274,85 @@ pub struct GroupRows {
     pub rows: Vec<GroupRow>,
 }
 
+/// What was there of something.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct HeldThen {
+    /// Allocations.
+    pub count: u64,
+    /// Bytes of them; `None`: of none the size is recorded.
+    pub bytes: Option<u64>,
+}
+
+/// A row of what has grown.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct GrowthRow {
+    /// The code that asked, or the part of the address space.
+    pub name: String,
+    /// Largest size of those that are summed up, in words; empty where sizes are not told apart.
+    pub class: String,
+    /// What there was.
+    pub before: HeldThen,
+    /// What there is.
+    pub after: HeldThen,
+    /// By how many bytes it has grown; `None`: the sizes of one side are not recorded.
+    pub bytes: Option<i64>,
+    /// By how many allocations.
+    pub count: i64,
+    /// What became of it, in a word.
+    pub verdict: &'static str,
+    /// What the events about it are like; `None` if no filter can say it.
+    pub like: Option<Condition>,
+}
+
+/// Rows of what has grown.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct GrowthRows {
+    /// Rows in all.
+    pub total: u64,
+    /// Number of the first row here.
+    pub first: u64,
+    /// The rows.
+    pub rows: Vec<GrowthRow>,
+    /// All that there was, without what adds nothing to the memory in use.
+    pub before: HeldThen,
+    /// All that there is, likewise.
+    pub after: HeldThen,
+}
+
+/// A memory pool. What the driver alone knows is known where a call asked for it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PoolRow {
+    /// Where it comes from, and its device.
+    pub name: String,
+    /// Its handle, if it is known.
+    pub handle: Option<String>,
+    /// Allocations from it.
+    pub count: u64,
+    /// Bytes of those that are in use at the end.
+    pub used: u64,
+    /// The most bytes in use at a moment.
+    pub peak: u64,
+    /// Bytes of the device that it held when a call asked last; `None`: none did.
+    pub reserved: Option<u64>,
+    /// Share of that which was not in use, thousandths: kept for later, or broken up.
+    pub unused: Option<u16>,
+    /// Bytes that it keeps when nothing waits for them; `None`: no call told it.
+    pub keeps: Option<u64>,
+    /// All that is known of it.
+    pub details: Vec<(String, String)>,
+}
+
+/// Rows of the table of pools.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct PoolRows {
+    /// Rows in all.
+    pub total: u64,
+    /// Number of the first row here.
+    pub first: u64,
+    /// The rows.
+    pub rows: Vec<PoolRow>,
+}
+
 /// Bytes in use over time. All of it is of the whole trace, whatever a lens hides.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct LivePlot {
@@ -243,6 +378,8 @@ pub struct LivePlot {
 pub enum MemoryPartRows {
     Allocations(AllocationsRows),
     Groups(GroupRows),
+    Growth(GrowthRows),
+    Pools(PoolRows),
 }
 
 /// The memory screen.
@@ -252,6 +389,10 @@ pub struct MemoryRows {
     pub plot: LivePlot,
     /// What stands below it.
     pub part: MemoryPartRows,
+    /// Devices: what each is called, and what the driver says of it.
+    pub devices: Vec<(String, String)>,
+    /// The moment that was to be found, ns since the trace began, where it is not the newest; or why there is none.
+    pub found: Option<Result<Option<u64>, String>>,
     /// Not everything has been looked at yet: numbers still grow.
     pub partial: bool,
     /// Why there is nothing, and what would be.

@@ -2,6 +2,7 @@
 
 use super::ask::{AllocationRow, AllocationState};
 use super::table::Table;
+use crate::memory::Movement;
 use crate::session::labels::Namer;
 use crate::session::model::Model;
 use crate::session::safe::safe;
@@ -35,31 +36,28 @@ impl Model {
         field("by", format!("{} in {}", self.function(one.track, one.row), row.thread));
         field("made", format!("{} s", seconds(row.from_ns)));
         let released = match (row.state, one.end) {
-            (AllocationState::Freed, crate::correlate::End::Released(track, at)) => {
+            (_, crate::correlate::End::Released(track, at)) => {
                 let by = self.function(track, at);
                 format!("{} s by {by}", seconds(row.until_ns.unwrap_or(0)))
             }
             (AllocationState::Leaked, _) => "never, and the process has ended".to_owned(),
+            (AllocationState::Cached, _) => "never: its allocator kept it to the end".to_owned(),
             (AllocationState::InUse, _) => "not yet".to_owned(),
             _ => format!("nobody saw how, before {} s", seconds(row.until_ns.unwrap_or(0))),
         };
         field("released", released);
+        if let Some(allocator) = self.books.allocator(one.site) {
+            field("allocator", format!("{allocator} caches it: blocks inside it come and go without calls"));
+        }
+        if row.state == AllocationState::Temporary {
+            field("temporary", "its thread asked for no other memory meanwhile".to_owned());
+        }
         if row.generation > 0 || table.has_next(number) {
             let after = if table.has_next(number) { ", and it came again later" } else { "" };
             field("its address", format!("was used {} times before{after}", row.generation));
         }
-        if let Some(moved) = self.books.moved.moved.as_ref().and_then(|moved| moved.0.get(&number)).copied() {
-            let parts = [("to devices", moved.to_device), ("to host", moved.to_host), ("between", moved.between)];
-            let mut parts: Vec<String> =
-                parts.iter().filter(|part| part.1 > 0).map(|(to, bytes)| format!("{} {to}", size(*bytes))).collect();
-            if moved.returned > 0 {
-                parts.push(format!("{} of that back to where it had come from", size(moved.returned)));
-            }
-            field("moved", parts.join(", "));
-            field("pages", format!("{} moved at least once", size(moved.moved_once)));
-        }
-        if let Some(faults) = row.faults {
-            field("faults", faults.to_string());
+        if let Some(moved) = self.books.moved.moved().and_then(|moved| moved.0.get(&number)) {
+            fields.extend(moved_fields(moved));
         }
         fields
     }
@@ -70,11 +68,54 @@ impl Model {
     }
 }
 
+/// What became of its pages.
+fn moved_fields(moved: &Movement) -> Vec<(String, String)> {
+    let mut fields: Vec<(String, String)> = Vec::new();
+    let mut field = |name: &str, value: String| fields.push((name.to_owned(), value));
+    let parts = |parts: &[(u64, &str)]| {
+        let parts = parts.iter().filter(|part| part.0 > 0).map(|(bytes, what)| format!("{} {what}", size(*bytes)));
+        parts.collect::<Vec<_>>().join(", ")
+    };
+    let mut told = |name: &str, text: String| {
+        if !text.is_empty() {
+            field(name, text);
+        }
+    };
+    told(
+        "moved",
+        parts(&[(moved.to_device, "to devices"), (moved.to_host, "to host"), (moved.between, "between devices")]),
+    );
+    told(
+        "of that",
+        parts(&[
+            (moved.returned, "back to where it had come from"),
+            (moved.needless.unwrap_or(0), "to a device and back unused"),
+            (moved.evicted, "evicted"),
+            (moved.prefetched, "prefetched"),
+        ]),
+    );
+    told("pages", parts(&[(moved.moved_once, "moved at least once")]));
+    if moved.most_returns > 0 {
+        told("bounces", format!("one page went back {} times, none more often", moved.most_returns));
+    }
+    for (who, faults, pattern) in [
+        ("CPU faults", moved.host_faults, moved.host_pattern),
+        ("GPU faults", moved.device_faults, moved.device_pattern),
+    ] {
+        if let Some(pattern) = pattern.filter(|_| faults > 0) {
+            let stride = pattern.stride().map_or(String::new(), |stride| format!(" by {stride} bytes"));
+            told(who, format!("{faults}, {}{stride}", pattern.word()));
+        }
+    }
+    fields
+}
+
 fn exact_size(bytes: u64) -> String {
     let short = size(bytes);
     if bytes < 1024 { short } else { format!("{short}   ({bytes} bytes)") }
 }
 
-fn seconds(ns: u64) -> String {
+/// A time in seconds.
+pub(super) fn seconds(ns: u64) -> String {
     format!("{}.{:09}", ns / 1_000_000_000, ns % 1_000_000_000)
 }

@@ -3,19 +3,23 @@
 use std::time::Instant;
 
 use super::ask::{
-    AllocationRow, AllocationState, AllocationsRequest, AllocationsRows, GroupColumn, GroupRow, GroupRows,
-    GroupsRequest, LivePlot, MemoryGrouping, MemoryPart, MemoryPartRows, MemoryRequest, MemoryRows,
+    AllocationRow, AllocationState, AllocationsRequest, AllocationsRows, GroupColumn, GroupKey, GroupRow, GroupRows,
+    LivePlot, MemoryGrouping, MemoryPart, MemoryPartRows, MemoryRequest, MemoryRows,
 };
 use super::table::{Table, id_of, state};
 use crate::correlate::Allocation;
 use crate::filter::{Comparison, Condition, NumberField, TextField};
-use crate::memory::{Account, Block, Group, Totals};
+use crate::lens::Moment;
+use crate::memory::{Group, Holder, Totals};
 use crate::session::labels::{Namer, thread};
 use crate::session::model::Model;
+use crate::session::sampler::{Address, Reading};
 use crate::session::search::exact::exact;
 use crate::trace::activity::What;
 use crate::trace::{NO_DEVICE, ProcessId, Trace, TrackId};
 
+/// A moment after all that the trace holds, before the end of what was never released.
+const NEWEST: u64 = u64::MAX - 1;
 /// Holders at the peak that are named.
 const HOLDERS: usize = 2;
 
@@ -25,6 +29,8 @@ pub(in crate::session) struct Around<'a> {
     pub ended: &'a dyn Fn(ProcessId) -> bool,
     /// Now on the trace's axis, ns.
     pub now_ns: u64,
+    /// How devices fare just now.
+    pub readings: Vec<(Address, Reading)>,
 }
 
 impl Model {
@@ -37,17 +43,54 @@ impl Model {
     ) -> (MemoryRows, bool) {
         let mut complete = self.learn_memory(until);
         let (start, now) = (self.trace.start_ns(), around.now_ns.max(self.trace.end_ns()));
-        let moment = request.moment.map_or(now, |moment| start.saturating_add(moment)).min(now);
+        let goal = request.goal.as_ref().filter(|_| complete).map(|goal| self.find_moment(goal));
+        let moment = match &goal {
+            Some(Ok(found)) => (*found).min(NEWEST),
+            _ => self.moment_of(request.moment),
+        };
         let part = match &request.part {
             MemoryPart::Allocations(allocations) => {
                 complete &= self.put_in_order(allocations, allocations.in_use.then_some(moment), around.ended, until);
                 MemoryPartRows::Allocations(self.allocations(allocations, around, now))
             }
-            MemoryPart::Groups(groups) => MemoryPartRows::Groups(self.groups(groups, moment)),
+            MemoryPart::Groups(groups) => {
+                let (rows, all) = self.groups((groups.by, groups.sort), moment, until);
+                complete &= all;
+                let total = rows.len() as u64;
+                let first = groups.first.min(total);
+                let rows = rows.into_iter().skip(usize::try_from(first).unwrap_or(0)).take(groups.rows).collect();
+                MemoryPartRows::Groups(GroupRows { total, first, rows })
+            }
+            MemoryPart::Pools(pools) => {
+                let (rows, all) = self.pools(pools);
+                complete &= all;
+                MemoryPartRows::Pools(rows)
+            }
+            MemoryPart::Growth(growth) => {
+                let (rows, all) = self.growth(growth, moment, until);
+                complete &= all;
+                MemoryPartRows::Growth(rows)
+            }
         };
-        let plot = self.live_plot(request.plot, moment, now);
+        let plot = self.live_plot(request.plot, moment.min(now), now);
         let why_empty = self.why_no_memory(complete);
-        (MemoryRows { plot, part, partial: !complete, why_empty }, complete)
+        let since = |ns: u64| (ns != u64::MAX).then(|| ns.saturating_sub(start));
+        let found = goal.map(|goal| goal.map(since));
+        let devices = self.devices(&around.readings);
+        (MemoryRows { plot, part, devices, found, partial: !complete, why_empty }, complete)
+    }
+
+    /// The moment that is looked at, ns on the trace's axis; `None`: the newest, which stays the same while time goes on.
+    pub(super) fn moment_of(&self, moment: Option<u64>) -> u64 {
+        moment.map_or(NEWEST, |moment| self.trace.start_ns().saturating_add(moment).min(NEWEST))
+    }
+
+    /// Where a moment is, ns on the trace's axis; or why there is none.
+    fn find_moment(&self, goal: &Moment) -> Result<u64, String> {
+        let totals = self.books.account().map(|accounted| accounted.account.totals(Group::All));
+        let peak = || totals.filter(|totals| totals.count > 0).map(|totals| totals.peak_ns);
+        let found = goal.find(&self.trace, peak).map(|found| found.at_ns);
+        found.map_err(|why| format!("{goal}: {why}"))
     }
 
     /// Why there is nothing, if nothing was ever allocated.
@@ -88,13 +131,16 @@ impl Model {
         let one = &block.allocation;
         let trace = &self.trace;
         let since = |ns: u64| ns.saturating_sub(trace.start_ns());
-        let moved = self.books.moved.moved.as_ref();
+        let moved = self.books.moved.moved();
         let moved_of = |of: fn(&crate::memory::Movement) -> u64| {
             moved.and_then(|moved| moved.0.get(&number).map(of).or(may_move(one).then_some(0)))
         };
-        let state = state(one, (around.ended)(block.process));
+        let cached = self.books.allocator(one.site).is_some();
+        let state = state(one, (around.ended)(block.process), table.is_temporary(number), cached);
         let seen = match state {
-            AllocationState::Leaked => trace.process(block.process).map_or(now, |process| process.last_ns),
+            AllocationState::Leaked | AllocationState::Cached => {
+                trace.process(block.process).map_or(now, |process| process.last_ns)
+            }
             _ => now,
         };
         let has_faults = trace.activities.recorded(What::Faults);
@@ -118,56 +164,46 @@ impl Model {
         })
     }
 
-    fn groups(&mut self, request: &GroupsRequest, moment: u64) -> GroupRows {
-        let Some(account) = self.books.seen().cloned() else { return GroupRows::default() };
-        let then = held_by(&account, moment, request.by);
+    /// All rows of the table of groups, in order; and whether they are of the moment that is asked for.
+    pub(super) fn groups(
+        &mut self,
+        (by, sort): (MemoryGrouping, (GroupColumn, bool)),
+        moment: u64,
+        until: Instant,
+    ) -> (Vec<GroupRow>, bool) {
+        let Some(seen) = self.books.seen().cloned() else { return (Vec::new(), false) };
+        let (then, complete) = self.books.then(by, moment, until);
+        let then = then.cloned().unwrap_or_default();
+        let namer = Namer::new(&self.trace, &mut self.symbols);
         let mut rows: Vec<GroupRow> = Vec::new();
-        for (group, totals) in account.groups() {
-            let namer = Namer::new(&self.trace, &mut self.symbols);
-            let (name, counted, like) = match (group, request.by) {
-                (Group::Site(site), MemoryGrouping::Site) => {
-                    let name = namer.site(site);
-                    let like = (!name.is_empty()).then(|| Condition::Text(TextField::Site, exact(&name)));
-                    (name, true, like)
-                }
-                (Group::Kind(kind), MemoryGrouping::Kind) => {
-                    let like = Condition::Text(TextField::Kind, exact(kind.word()));
-                    (kind.word().to_owned(), kind.adds_memory(), Some(like))
-                }
-                (Group::Device(NO_DEVICE), MemoryGrouping::Device) => ("no device known".to_owned(), true, None),
-                (Group::Device(device), MemoryGrouping::Device) => {
-                    let like = Condition::Text(TextField::Device, exact(&device.to_string()));
-                    (format!("GPU {device}"), true, Some(like))
-                }
-                _ => continue,
-            };
+        for (group, totals) in seen.account.groups() {
+            let Some((key, name, like)) = named(&namer, group, by) else { continue };
+            let counted = !matches!(group, Group::Kind(kind) if !kind.adds_memory());
             let sized = totals.unsized_count < totals.count;
             let known = |bytes: u64| sized.then_some(bytes);
-            let then = if counted { known(then.get(&group).copied().unwrap_or(0)) } else { None };
             let Totals { count, live_count, .. } = totals;
             rows.push(GroupRow {
+                key,
                 name,
                 counted,
                 count,
                 bytes: known(totals.bytes),
                 peak: known(totals.peak_bytes),
-                then,
+                then: if counted { known(then.get(&group).copied().unwrap_or(0)) } else { None },
                 live_count,
                 live: known(totals.live_bytes),
                 like,
             });
         }
-        sort_groups(&mut rows, request.sort);
-        let total = rows.len() as u64;
-        let first = request.first.min(total);
-        let rows = rows.into_iter().skip(usize::try_from(first).unwrap_or(0)).take(request.rows).collect();
-        GroupRows { total, first, rows }
+        sort_groups(&mut rows, sort);
+        (rows, complete)
     }
 
     /// Bytes in use over all of the trace's time.
     fn live_plot(&mut self, cells: u16, moment: u64, now: u64) -> LivePlot {
         let start = self.trace.start_ns();
-        let Some(account) = self.books.account().cloned() else { return LivePlot::default() };
+        let Some(accounted) = self.books.account().cloned() else { return LivePlot::default() };
+        let account = &accounted.account;
         let live = account.live();
         let length_ns = now.saturating_sub(start);
         let edge = |cell: u64| {
@@ -181,17 +217,16 @@ impl Model {
             length_ns,
             peak_bytes: all.peak_bytes,
             peak_ns: all.peak_ns.saturating_sub(start),
-            peak_held: self.holders(&account, all.peak_ns),
+            peak_held: self.holders(&accounted.at_peak),
             moment_ns: moment.saturating_sub(start),
             moment_bytes: live.at(moment),
         }
     }
 
-    /// Who held most at a moment, in a few words.
-    fn holders(&mut self, account: &Account, at_ns: u64) -> String {
-        let holders = account.holders(at_ns);
+    /// Who held most, in a few words.
+    fn holders(&mut self, holders: &[Holder]) -> String {
         let namer = Namer::new(&self.trace, &mut self.symbols);
-        let name = |one: &crate::memory::Holder| {
+        let name = |one: &Holder| {
             let size = crate::trace::value::size(one.bytes);
             format!("{size} {} from {}", one.kind.word(), namer.site(one.site))
         };
@@ -203,21 +238,27 @@ impl Model {
     }
 }
 
-/// Bytes in use at a moment by what allocations are summed up by.
-fn held_by(account: &Account, at_ns: u64, by: MemoryGrouping) -> rustc_hash::FxHashMap<Group, u64> {
-    let mut sums: rustc_hash::FxHashMap<Group, u64> = Default::default();
-    for Block { allocation: one, .. } in account.blocks() {
-        if one.kind.adds_memory() && super::table::is_in_use(one, at_ns) {
-            let group = match by {
-                MemoryGrouping::Site => Group::Site(one.site),
-                MemoryGrouping::Kind => Group::Kind(one.kind),
-                MemoryGrouping::Device => Group::Device(one.device),
-            };
-            let sum = sums.entry(group).or_default();
-            *sum = sum.saturating_add(one.bytes);
+/// What a group is called and like, if it is one of those that are asked for.
+fn named(namer: &Namer<'_>, group: Group, by: MemoryGrouping) -> Option<(GroupKey, String, Option<Condition>)> {
+    Some(match (group, by) {
+        (Group::Site(site), MemoryGrouping::Site) => {
+            let name = namer.site(site);
+            let like = (!name.is_empty()).then(|| Condition::Text(TextField::Site, exact(&name)));
+            (GroupKey::Site(site.0), name, like)
         }
-    }
-    sums
+        (Group::Kind(kind), MemoryGrouping::Kind) => {
+            let like = Condition::Text(TextField::Kind, exact(kind.word()));
+            (GroupKey::Kind(kind), kind.word().to_owned(), Some(like))
+        }
+        (Group::Device(NO_DEVICE), MemoryGrouping::Device) => {
+            (GroupKey::Device(None), "no device known".to_owned(), None)
+        }
+        (Group::Device(device), MemoryGrouping::Device) => {
+            let like = Condition::Text(TextField::Device, exact(&device.to_string()));
+            (GroupKey::Device(Some(device)), format!("GPU {device}"), Some(like))
+        }
+        _ => return None,
+    })
 }
 
 fn sort_groups(rows: &mut [GroupRow], (column, largest_first): (GroupColumn, bool)) {
@@ -250,7 +291,8 @@ fn device(device: u8) -> Option<u8> {
     (device != NO_DEVICE).then_some(device)
 }
 
-fn thread_of(trace: &Trace, track: TrackId) -> String {
+/// A thread, and its process where there are several.
+pub(super) fn thread_of(trace: &Trace, track: TrackId) -> String {
     let name = thread(trace, track);
     let pid = trace.track(track).and_then(|track| trace.process(track.process)).map(|process| process.pid);
     match pid {

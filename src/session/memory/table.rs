@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use super::ask::{AllocationColumn, AllocationId, AllocationState};
+use super::ask::{AllocationColumn, AllocationId, AllocationState, GroupKey};
 use crate::correlate::{Allocation, Allocations, End};
 use crate::memory::{Block, Movement};
 use crate::trace::{NO_DEVICE, ProcessId, SiteId, TrackId};
@@ -18,6 +18,8 @@ pub(super) struct Table {
     len: usize,
     sites: Vec<SiteId>,
     tracks: Vec<TrackId>,
+    /// Whether each was released before its thread asked for another.
+    temporary: Vec<bool>,
 }
 
 impl Table {
@@ -31,7 +33,14 @@ impl Table {
             sites.extend(one.all().iter().map(|one| one.site));
             tracks.extend(one.all().iter().map(|one| one.track));
         }
-        Self { of, first, len, sites: sites.into_iter().collect(), tracks: tracks.into_iter().collect() }
+        let temporary = temporary(of.iter().flat_map(|one| one.all()), len);
+        let (sites, tracks) = (sites.into_iter().collect(), tracks.into_iter().collect());
+        Self { of, first, len, sites, tracks, temporary }
+    }
+
+    /// Whether it was released before its thread asked for another.
+    pub(super) fn is_temporary(&self, number: usize) -> bool {
+        self.temporary.get(number).copied().unwrap_or(false)
     }
 
     /// How many there are.
@@ -101,17 +110,41 @@ impl Table {
     }
 }
 
+/// Which of these were released by the thread that had asked for them, before it asked for another.
+fn temporary<'a>(all: impl Iterator<Item = &'a Allocation>, len: usize) -> Vec<bool> {
+    let mut made: Vec<(TrackId, u32, Option<u32>, usize)> = Vec::with_capacity(len);
+    made.extend(all.enumerate().map(|(number, one)| {
+        let released = match one.end {
+            End::Released(track, row) if track == one.track => Some(row),
+            _ => None,
+        };
+        (one.track, one.row, released, number)
+    }));
+    made.sort_unstable();
+    let mut temporary = vec![false; len];
+    for (at, &(track, _, released, number)) in made.iter().enumerate() {
+        let next = made.get(at + 1).filter(|next| next.0 == track).map(|next| next.1);
+        let is_so = released.is_some_and(|released| next.is_none_or(|next| released < next));
+        if let Some(place) = temporary.get_mut(number) {
+            *place = is_so;
+        }
+    }
+    temporary
+}
+
 /// Which one it is.
 pub(super) fn id_of(block: &Block) -> AllocationId {
     let Allocation { address, from_ns, track, row, .. } = block.allocation;
     AllocationId { process: block.process.0, thread: track.0, row: u64::from(row), address, from_ns }
 }
 
-/// How it stands; `ended` of its process.
-pub(super) const fn state(one: &Allocation, ended: bool) -> AllocationState {
+/// How it stands: whether its process has ended, it is temporary, and a caching allocator asked for it.
+pub(super) const fn state(one: &Allocation, ended: bool, temporary: bool, cached: bool) -> AllocationState {
     match one.end {
+        End::Released(..) if temporary => AllocationState::Temporary,
         End::Released(..) => AllocationState::Freed,
         End::Unseen => AllocationState::Gone,
+        End::Lives if ended && cached => AllocationState::Cached,
         End::Lives if ended => AllocationState::Leaked,
         End::Lives => AllocationState::InUse,
     }
@@ -133,6 +166,8 @@ pub(super) struct Ranks {
     pub sites: FxHashMap<SiteId, u32>,
     /// Likewise threads.
     pub tracks: FxHashMap<TrackId, u32>,
+    /// Of call sites in caching allocators what those are called.
+    pub allocators: FxHashMap<SiteId, &'static str>,
 }
 
 /// What the order of rows depends on.
@@ -144,6 +179,10 @@ pub(super) struct Sorting {
     pub shown: Option<Arc<Vec<bool>>>,
     /// Only those in use at this moment, ns on the trace's axis.
     pub in_use_at: Option<u64>,
+    /// Only those of this group.
+    pub only: Option<GroupKey>,
+    /// Of call sites that are called alike the first.
+    pub same: Arc<FxHashMap<SiteId, SiteId>>,
     /// Processes that have ended.
     pub ended: Vec<bool>,
     /// End of the trace, ns on its axis.
@@ -156,8 +195,15 @@ impl Sorting {
     pub(super) fn order(&self) -> Vec<u32> {
         let is_shown = |number: usize| self.shown.as_ref().is_none_or(|shown| shown.get(number) == Some(&true));
         let is_there = |one: &Allocation| self.in_use_at.is_none_or(|at| is_in_use(one, at));
+        let is_of = |one: &Allocation| match self.only {
+            None => true,
+            Some(GroupKey::Site(site)) => self.same.get(&one.site).is_some_and(|first| first.0 == site),
+            Some(GroupKey::Kind(kind)) => one.kind == kind,
+            Some(GroupKey::Device(device)) => one.device == device.unwrap_or(NO_DEVICE),
+        };
         let numbered = self.table.all().enumerate();
-        let wanted = numbered.filter(|(number, block)| is_shown(*number) && is_there(&block.allocation));
+        let wanted = numbered
+            .filter(|(number, block)| is_shown(*number) && is_there(&block.allocation) && is_of(&block.allocation));
         let flip = if self.sort.1 { u64::MAX } else { 0 };
         let keyed = wanted.filter_map(|(number, block)| {
             // Of what is equal the older comes first; their numbers are by address.
@@ -188,7 +234,8 @@ impl Sorting {
             AllocationColumn::State => {
                 let ended = self.ended.get(block.process.index()).copied().unwrap_or(false);
                 // The first of a kind first: what leaks.
-                state(one, ended) as u64
+                let cached = self.ranks.allocators.contains_key(&one.site);
+                state(one, ended, self.table.is_temporary(number), cached) as u64
             }
         }
     }

@@ -33,6 +33,9 @@ pub(super) fn source(model: &mut Model, view: &View, from: From, until: Instant)
             site.flatten().ok_or("of this event it is not known which code is behind it")?
         }
         (View::Heatmap(_), _) => model.heat.site().ok_or("no call was seen that allocated the memory here")?,
+        (View::Memory(memory), From::Row(row)) => model
+            .memory_site(memory, row)
+            .ok_or("this row is not about one place in code: go to an allocation, or sum up by call site")?,
         _ => return Err("there is no row about code here: go to the calls or the events".to_owned()),
     };
     let trace = &model.trace;

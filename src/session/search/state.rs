@@ -14,9 +14,10 @@ use super::things::Things;
 use super::tree::Tree;
 use super::verdicts::{Part, Verdicts};
 use crate::session::events::place_of;
+use crate::session::memory::Fits;
 use crate::session::model::Model;
 use crate::session::output::OutputFiles;
-use crate::session::view::{EventsRequest, Lens, OutputRequest, View};
+use crate::session::view::{EventsRequest, Lens, MemoryPart, MemoryRequest, OutputRequest, View};
 
 /// What is looked for, and what is known of it.
 #[derive(Debug, Default)]
@@ -33,6 +34,7 @@ pub struct Search {
     of: Option<Of>,
     blocks: Blocks,
     verdicts: Verdicts,
+    fits: Fits,
     wanted: Option<(u64, Wanted)>,
     found: Option<(u64, Found)>,
 }
@@ -49,6 +51,7 @@ struct Of {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Which {
     Events(EventsRequest),
+    Memory(MemoryPart, Option<u64>),
     Output,
 }
 
@@ -97,7 +100,7 @@ impl Search {
         let nothing = SearchAnswer { id: request.id, ..SearchAnswer::default() };
         let Some(pattern) = Pattern::new(&request.text) else { return nothing };
         match view {
-            View::Overview { .. } | View::Heatmap(_) | View::Memory(_) => nothing,
+            View::Overview { .. } | View::Heatmap(_) => nothing,
             View::Calls(calls) => self.tree.advance(model, calls, request, &pattern, until),
             View::Events(events) => {
                 let version = model.symbols.version();
@@ -113,6 +116,16 @@ impl Search {
                 let mut list = Events { model, request: events, verdicts: &mut verdicts, pattern: &pattern, until };
                 let answer = self.in_list(&mut list, request, until, Events::place);
                 self.verdicts = verdicts;
+                answer
+            }
+            View::Memory(memory) => {
+                let names = model.symbols.version().wrapping_add(model.books.orders());
+                let memory = whole(memory);
+                self.begin(Of { text: request.text.clone(), list: Which::Memory(memory.part, memory.moment), names });
+                let mut fits = std::mem::take(&mut self.fits);
+                let mut list = Rows { model, request: memory, fits: &mut fits, pattern: &pattern, until };
+                let answer = self.in_list(&mut list, request, until, |_, _| String::new());
+                self.fits = fits;
                 answer
             }
             View::Output(_) => {
@@ -141,6 +154,7 @@ impl Search {
             let same = self.of.as_ref().is_some_and(|before| (&before.text, before.list) == (&of.text, of.list));
             self.blocks = Blocks::default();
             self.verdicts = Verdicts::default();
+            self.fits = Fits::default();
             if !same {
                 self.wanted = None;
                 self.found = None;
@@ -220,6 +234,39 @@ impl Events<'_> {
             })
         });
         place.flatten().unwrap_or_default()
+    }
+}
+
+/// What a request shows, whatever part of it and however it is drawn.
+fn whole(request: &MemoryRequest) -> MemoryRequest {
+    let mut whole = MemoryRequest { plot: 0, goal: None, ..request.clone() };
+    match &mut whole.part {
+        MemoryPart::Allocations(part) => {
+            (part.cursor, part.details, part.first, part.rows) = (None, None, 0, 0);
+        }
+        MemoryPart::Groups(part) => (part.first, part.rows) = (0, 0),
+        MemoryPart::Growth(part) => (part.first, part.rows) = (0, 0),
+        MemoryPart::Pools(part) => (part.first, part.rows) = (0, 0),
+    }
+    whole
+}
+
+/// Rows of the memory screen.
+struct Rows<'a> {
+    model: &'a mut Model,
+    request: MemoryRequest,
+    fits: &'a mut Fits,
+    pattern: &'a Pattern,
+    until: Instant,
+}
+
+impl List for Rows<'_> {
+    fn len(&mut self) -> u64 {
+        self.model.memory_len(&self.request, self.until)
+    }
+
+    fn matches(&mut self, rows: Range<u64>) -> Vec<u64> {
+        self.model.memory_matches(&self.request, (self.pattern, &mut *self.fits), rows, self.until)
     }
 }
 

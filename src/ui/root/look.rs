@@ -144,6 +144,9 @@ impl Root {
             ScreenId::Overview if action == Action::Span => self.fill(
                 "rows here are of all time: {open} goes to one in the calls, where {range-of-row} looks at its time",
             ),
+            ScreenId::Overview | ScreenId::Memory if self.screen().row_text().is_some() && action == Action::Like => {
+                "no filter can say what this row is".to_owned()
+            }
             ScreenId::Overview if self.screen().row_text().is_some() => "no filter can say what this row is".to_owned(),
             ScreenId::Overview if action == Action::Like => format!("no row is chosen yet: {step} goes to one"),
             ScreenId::Calls | ScreenId::Heatmap | ScreenId::Events => format!("there is no row {what} here"),

@@ -137,7 +137,8 @@ pub struct Screens {
     /// The events; effects address it by name.
     pub events: events::Events,
     heatmap: heatmap::Heatmap,
-    memory: memory::Memory,
+    /// The memory screen; effects address it by name.
+    pub memory: memory::Memory,
     output: output::Output,
 }
 

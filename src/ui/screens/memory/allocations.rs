@@ -34,7 +34,7 @@ const TELLING: [AllocationColumn; 10] = [
 /// Cells of an address, with the space behind it.
 pub const ADDRESS: u16 = 15;
 /// Cells that the call site gets before a further column is shown.
-const SITE_FIRST: u16 = 22;
+const SITE_FIRST: u16 = 20;
 /// Lists narrower than this show no address.
 const NARROW: u16 = 60;
 
@@ -62,13 +62,13 @@ pub fn width(column: AllocationColumn) -> u16 {
         AllocationColumn::Address => ADDRESS,
         AllocationColumn::Site => 0,
         AllocationColumn::Size | AllocationColumn::Moved | AllocationColumn::MovedBack => format::BYTES_WIDTH + 2,
-        AllocationColumn::Kind => 12,
+        AllocationColumn::Kind => 11,
         AllocationColumn::Device => 6,
         AllocationColumn::Thread => 16,
         AllocationColumn::Made => 13,
         AllocationColumn::Lifetime => format::DURATION_WIDTH + 2,
         AllocationColumn::Faults => format::COUNT_WIDTH + 2,
-        AllocationColumn::State => 8,
+        AllocationColumn::State => 10,
     }
 }
 
@@ -103,9 +103,11 @@ pub fn sortable(cells: u16) -> Vec<AllocationColumn> {
 pub fn state(row: &AllocationRow) -> &'static str {
     match row.state {
         AllocationState::Leaked => "leaked",
+        AllocationState::Cached => "cached",
         AllocationState::InUse => "in use",
         AllocationState::Gone => "gone",
         AllocationState::Freed => "freed",
+        AllocationState::Temporary => "temporary",
     }
 }
 

@@ -14,8 +14,8 @@ use ratatui::layout::Rect;
 
 use super::state::State;
 use super::tab::Tab;
-use super::{allocations, facts, groups, layout, plot};
-use crate::session::view::{AllocationColumn, AllocationRow, AllocationState, GroupColumn, GroupRow, LensStatus};
+use super::{allocations, facts, groups, growth, layout, plot, pools};
+use crate::session::view::{AllocationColumn, AllocationRow, AllocationState, GroupColumn, GroupRow, PoolRow, Status};
 use crate::ui::keys::Context;
 use crate::ui::lens;
 use crate::ui::text::format;
@@ -24,12 +24,13 @@ use crate::ui::widgets::paint::Paint;
 use crate::ui::widgets::{fields, split};
 
 /// Draws the screen.
-pub fn draw(state: &State, paint: &mut Paint<'_>, area: Rect, through: Option<&LensStatus>) {
-    let parts = layout::of(area);
+pub fn draw(state: &State, paint: &mut Paint<'_>, area: Rect, status: &Status) {
+    let (parts, through) = (layout::of(area), status.lens.as_ref());
     tabs(state, paint, parts.tabs);
-    plot::told(state, paint, parts.told);
+    plot::told(state, paint, parts.told, status.phase);
     plot::draw(state, paint, parts.plot);
     plot::axis(state, paint, parts.axis);
+    devices(state, paint, parts.devices);
     let empty = |paint: &mut Paint<'_>, why: &str| {
         paint.text(parts.list.x, parts.list.y, parts.list.width, why, Role::Dim);
     };
@@ -41,12 +42,18 @@ pub fn draw(state: &State, paint: &mut Paint<'_>, area: Rect, through: Option<&L
         (Some(0), None) if state.in_use && state.tab == Tab::Allocations => {
             empty(paint, &paint.fill(Context::Memory, "nothing was in use then; {in-use} lists all allocations"));
         }
+        (Some(0), None) if state.tab == Tab::Growth => empty(paint, "nothing was in use then, nor is now"),
+        (Some(0), None) if state.tab == Tab::Pools => {
+            empty(paint, "no pools: cudaMallocAsync and cudaMemPoolCreate would use some");
+        }
         (Some(0), None) => {
             let why = through.map(lens::words::empty).unwrap_or_default();
             empty(paint, &paint.fill(Context::Memory, &why));
         }
         (Some(_), None) if state.tab == Tab::Allocations => table(state, paint, &parts),
-        (Some(_), None) => summed(state, paint, &parts),
+        (Some(_), None) if state.tab == Tab::Groups => summed(state, paint, &parts),
+        (Some(_), None) if state.tab == Tab::Growth => grown(state, paint, &parts),
+        (Some(_), None) => pooled(state, paint, &parts),
     }
     if let Some(below) = parts.below {
         about(state, paint, below);
@@ -68,14 +75,35 @@ fn tabs(state: &State, paint: &mut Paint<'_>, line: Rect) {
     paint.right(line.x, line.y, line.width, &place, Role::Dim);
     let end = line.right().saturating_sub(cells + 1);
     let mut x = line.x;
-    for tab in Tab::ALL {
-        let title = if tab == Tab::Groups { groups::by(state.by) } else { tab.title() };
+    let title_of = |tab: Tab| if tab == Tab::Groups { groups::by(state.by) } else { tab.title() };
+    let all = Tab::ALL.iter().map(|&tab| title_of(tab).len() + 3).sum::<usize>();
+    // Where there is no room for all, the one that is shown must be told.
+    let fits = all <= usize::from(end.saturating_sub(line.x));
+    for tab in Tab::ALL.into_iter().filter(|&tab| fits || tab == state.tab) {
+        let title = title_of(tab);
         let (text, role) = match tab == state.tab {
             true => (format!("[{title}]"), Role::Strong),
             false => (format!(" {title} "), Role::Dim),
         };
         x = paint.text(x, line.y, end.saturating_sub(x), &text, role);
         x = (x + 1).min(end);
+    }
+    let only = state.only.as_ref().filter(|_| state.tab == Tab::Allocations);
+    if let Some((_, name)) = only {
+        let way_back = paint.fill(Context::Memory, "  {back}: all");
+        let room = end.saturating_sub(x);
+        let at = paint.text(x, line.y, room, "only ", Role::Dim);
+        let room = end.saturating_sub(at + way_back.len() as u16).max(room / 2);
+        let at = paint.name(at, line.y, room.min(end.saturating_sub(at)), name, Role::Site);
+        paint.text(at, line.y, end.saturating_sub(at), &way_back, Role::Dim);
+    }
+}
+
+/// What the driver says of devices, as many as there is room for.
+fn devices(state: &State, paint: &mut Paint<'_>, area: Rect) {
+    let devices = state.rows.as_ref().map_or(&[][..], |rows| &rows.devices);
+    for (y, (name, text)) in (area.y..area.bottom()).zip(devices) {
+        paint.pieces(area.x, y, area.width, &[(name, Role::Plain), ("   ", Role::Plain), (text, Role::Dim)]);
     }
 }
 
@@ -125,7 +153,8 @@ fn allocation(paint: &mut Paint<'_>, line: Rect, row: &AllocationRow, columns: &
         let value = allocations::value(column, row);
         let role = match (column, row.state) {
             (AllocationColumn::State, AllocationState::Leaked) => Role::Bad,
-            (AllocationColumn::State, AllocationState::Freed | AllocationState::Gone) => Role::Dim,
+            (AllocationColumn::State, AllocationState::InUse | AllocationState::Temporary) => Role::Plain,
+            (AllocationColumn::State, _) => Role::Dim,
             _ if value == "-" => Role::Dim,
             _ => Role::Plain,
         };
@@ -182,17 +211,113 @@ fn group(paint: &mut Paint<'_>, line: Rect, row: &GroupRow, columns: &[GroupColu
     paint.mark((line.x, line.y), end, &row.name);
 }
 
+fn grown(state: &State, paint: &mut Paint<'_>, parts: &layout::Layout) {
+    let columns = growth::visible(parts.list.width);
+    let heading = parts.heading;
+    let mut x = heading.right();
+    for &column in columns.iter().rev() {
+        let cells = growth::width(column);
+        x = x.saturating_sub(cells);
+        paint.right(x + 1, heading.y, cells - 1, growth::title(column), Role::Dim);
+    }
+    paint.text(heading.x, heading.y, x.saturating_sub(heading.x), &compared(state), Role::Dim);
+    for (y, number) in (parts.list.y..parts.list.bottom()).zip(state.growth.first..) {
+        let Some(row) = state.grown_at(number) else { continue };
+        let line = Rect { y, height: 1, ..parts.list };
+        let mut x = line.right();
+        for &column in columns.iter().rev() {
+            let cells = growth::width(column);
+            x = x.saturating_sub(cells);
+            let role = match (column, row.bytes) {
+                (growth::Column::Bytes, Some(1..)) => Role::Warning,
+                (growth::Column::Bytes, Some(..=-1)) => Role::Good,
+                _ => Role::Plain,
+            };
+            let value = growth::value(column, row);
+            if column == growth::Column::Verdict {
+                paint.text(x + 1, y, cells - 1, &value, Role::Dim);
+            } else {
+                paint.right(x + 1, y, cells - 1, &value, role);
+            }
+        }
+        let end = paint.name(line.x, y, x.saturating_sub(line.x), &row.name, Role::Site);
+        paint.mark((line.x, y), end, &row.name);
+        if number == state.growth.cursor {
+            paint.lay_over(line, Role::Cursor);
+        }
+    }
+}
+
+fn pooled(state: &State, paint: &mut Paint<'_>, parts: &layout::Layout) {
+    let columns = pools::visible(parts.list.width);
+    let heading = parts.heading;
+    let mut x = heading.right();
+    for &column in columns.iter().rev() {
+        let cells = pools::width(column);
+        x = x.saturating_sub(cells);
+        paint.right(x + 1, heading.y, cells - 1, pools::title(column), Role::Dim);
+    }
+    paint.text(heading.x, heading.y, x.saturating_sub(heading.x), "pool", Role::Dim);
+    for (y, number) in (parts.list.y..parts.list.bottom()).zip(state.pools.first..) {
+        let Some(row) = state.pool_at(number) else { continue };
+        let line = Rect { y, height: 1, ..parts.list };
+        let mut x = line.right();
+        for &column in columns.iter().rev() {
+            let cells = pools::width(column);
+            x = x.saturating_sub(cells);
+            let value = pools::value(column, row);
+            let role = if value == "-" { Role::Dim } else { Role::Plain };
+            paint.right(x + 1, y, cells - 1, &value, role);
+        }
+        let end = paint.name(line.x, y, x.saturating_sub(line.x), &row.name, Role::Plain);
+        paint.mark((line.x, y), end, &row.name);
+        if number == state.pools.cursor {
+            paint.lay_over(line, Role::Cursor);
+        }
+    }
+}
+
+/// Two lines about a pool.
+fn about_pool(row: &PoolRow) -> [String; 2] {
+    let handle = row.handle.as_ref().map_or(String::new(), |handle| format!("  {handle}"));
+    let value = |column| format!("{} {}", pools::title(column), pools::value(column, row));
+    let asked = match row.reserved {
+        Some(_) => [pools::Column::Reserved, pools::Column::Unused].map(value).join("   "),
+        None => "what it holds of the device is not known: no call asked".to_owned(),
+    };
+    [format!("{}{handle}", row.name), format!("{}   {asked}", value(pools::Column::Count))]
+}
+
+/// Which moments are compared, in words.
+fn compared(state: &State) -> String {
+    let since = match (state.since, state.plot()) {
+        (Some(since), Some(plot)) => format!("since {}", plot::when(plot, since)),
+        _ => "since the beginning".to_owned(),
+    };
+    format!("{since}, {}", growth::by(state.growth_by))
+}
+
 /// Two lines about the cursor's row.
 fn about(state: &State, paint: &mut Paint<'_>, area: Rect) {
-    let lines = match (state.allocation(), state.group()) {
-        (Some(row), _) => facts::lines(row),
-        (None, Some(row)) => {
+    let lines = match (state.allocation(), state.group(), state.growth_rows()) {
+        (Some(row), ..) => facts::lines(row),
+        (None, None, Some(rows)) => {
+            let told = paint.fill(Context::Memory, "{compare-from} compares from the moment that is looked at on");
+            let words = |held: crate::session::view::HeldThen| {
+                format!("{} in {} allocations", growth::held(held), format::grouped(held.count))
+            };
+            [format!("before {}   after {}", words(rows.before), words(rows.after)), told]
+        }
+        (None, Some(row), _) => {
             let note = if row.counted { "" } else { "   not counted: it adds nothing to the memory in use" };
             let value = |column| format!("{} {}", groups::title(column), groups::value(column, row));
             let values = [GroupColumn::Count, GroupColumn::Bytes, GroupColumn::Peak].map(value).join("   ");
             [row.name.clone(), format!("{values}{note}")]
         }
-        (None, None) => return,
+        (None, None, None) => match state.pool() {
+            Some(row) => about_pool(row),
+            None => return,
+        },
     };
     paint.name(area.x, area.y, area.width, &lines[0], Role::Strong);
     paint.text(area.x, area.y + 1, area.width, &lines[1], Role::Dim);

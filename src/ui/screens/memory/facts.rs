@@ -1,7 +1,8 @@
 //! A row in full, as names and values, from what the row itself says.
 
-use super::{allocations, groups};
-use crate::session::view::{AllocationRow, GroupRow};
+use super::{allocations, groups, growth};
+use crate::session::view::{AllocationColumn, AllocationRow, GroupRow, GrowthRow, HeldThen};
+use crate::ui::text::format;
 
 /// An allocation.
 pub fn of_allocation(row: &AllocationRow) -> Vec<(String, String)> {
@@ -18,30 +19,43 @@ pub fn of_group(row: &GroupRow) -> Vec<(String, String)> {
     fields.into_iter().chain(counted.map(|text| ("counted".to_owned(), text))).collect()
 }
 
+/// What has grown.
+pub fn of_growth(row: &GrowthRow) -> Vec<(String, String)> {
+    let allocations = |held: HeldThen| format!("{} in {} allocations", growth::held(held), format::grouped(held.count));
+    let field = |name: &str, value: String| (name.to_owned(), value);
+    let mut fields = vec![
+        field("before", allocations(row.before)),
+        field("after", allocations(row.after)),
+        field("growth", growth::value(growth::Column::Bytes, row)),
+        field("", growth::value(growth::Column::Count, row) + " allocations"),
+        field("so it is", row.verdict.to_owned()),
+    ];
+    if !row.class.is_empty() {
+        fields.insert(0, field("sizes", format!("up to {}, above half of that", row.class)));
+    }
+    fields
+}
+
 /// An allocation in two lines.
 pub fn lines(row: &AllocationRow) -> [String; 2] {
     let moved = match (row.moved, row.faults) {
         (Some(moved), faults) => {
             let back = row.moved_back.filter(|&back| back > 0);
-            let back =
-                back.map_or(String::new(), |back| format!(", {} of it back", crate::ui::text::format::bytes(back)));
+            let back = back.map_or(String::new(), |back| format!(", {} of it back", format::bytes(back)));
             let faults = faults.map_or(String::new(), |faults| format!(", {faults} faults"));
-            format!("   moved {}{back}{faults}", crate::ui::text::format::bytes(moved))
+            format!("   moved {}{back}{faults}", format::bytes(moved))
         }
         (None, _) => String::new(),
     };
     let device = row.device.map_or(String::new(), |device| format!(" on GPU {device}"));
     let state = match row.until_ns {
-        Some(until) => format!("freed at {} s", crate::ui::text::format::seconds(until, 6)),
+        Some(until) => format!("freed at {} s", format::seconds(until, 6)),
         None => allocations::state(row).to_owned(),
     };
-    let made = crate::ui::text::format::seconds(row.from_ns, 6);
-    let size = allocations::value(crate::session::view::AllocationColumn::Size, row);
+    let made = format::seconds(row.from_ns, 6);
+    let size = allocations::value(AllocationColumn::Size, row);
     [
         format!("{}  {size} {}{device}, in {}", allocations::place_of(row), row.kind.word(), row.thread),
-        format!(
-            "made at {made} s, {state} after {}{moved}",
-            crate::ui::text::format::duration(allocations::lifetime_ns(row))
-        ),
+        format!("made at {made} s, {state} after {}{moved}", format::duration(allocations::lifetime_ns(row))),
     ]
 }

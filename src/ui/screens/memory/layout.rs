@@ -15,6 +15,8 @@ pub struct Layout {
     pub plot: Rect,
     /// Line of its time.
     pub axis: Rect,
+    /// Lines about devices, on high screens.
+    pub devices: Rect,
     /// Line of the column titles.
     pub heading: Rect,
     /// The rows.
@@ -25,6 +27,8 @@ pub struct Layout {
     pub pane: Option<Rect>,
 }
 
+/// Lines about devices where there is room for them.
+const DEVICES: u16 = 2;
 /// Bodies lower than this have no lines below the list.
 const LOWEST_WITH_DETAILS: u16 = 18;
 
@@ -44,11 +48,12 @@ pub fn of(body: Rect) -> Layout {
         14..=29 => 3,
         _ => 6,
     };
-    let (plot, axis, heading) = (next(rows), next(u16::from(rows > 1)), next(1));
+    let (plot, axis) = (next(rows), next(u16::from(rows > 1)));
+    let (devices, heading) = (next(if rows > 3 { DEVICES } else { 0 }), next(1));
     let details = if pane.is_none() && body.height >= LOWEST_WITH_DETAILS { 3 } else { 0 };
     let list = Rect { y, height: left.bottom().saturating_sub(y + details), ..left };
     let below = (details > 0).then(|| Rect { y: list.bottom() + 1, height: details - 1, ..left });
-    Layout { tabs, told, plot, axis, heading, list, below, pane }
+    Layout { tabs, told, plot, axis, devices, heading, list, below, pane }
 }
 
 /// Divides a body of this size.

@@ -4,8 +4,10 @@ mod allocations;
 mod draw;
 mod facts;
 mod groups;
+mod growth;
 mod layout;
 mod plot;
+mod pools;
 mod state;
 mod tab;
 mod update;
@@ -18,7 +20,7 @@ pub use tab::Tab;
 use super::Place;
 use super::Screen;
 use crate::filter::Condition;
-use crate::session::view::{Body, SearchFrom, Status, View};
+use crate::session::view::{Body, SearchFrom, Status, Target, View};
 use crate::ui::effect::Effect;
 use crate::ui::keys::{Action, Context};
 use crate::ui::widgets::paint::Paint;
@@ -44,7 +46,7 @@ impl Screen for Memory {
     }
 
     fn draw(&self, paint: &mut Paint<'_>, area: Rect, status: &Status) {
-        draw::draw(self, paint, area, status.lens.as_ref());
+        draw::draw(self, paint, area, status);
     }
 
     fn take_details(&mut self) -> Option<Vec<(String, String)>> {
@@ -56,10 +58,10 @@ impl Screen for Memory {
     }
 
     fn title_of_place(&self) -> String {
-        match (self.allocation(), self.group()) {
-            (Some(row), _) => format!("memory: {} {}", allocations::place_of(row), row.site),
-            (None, Some(row)) => format!("memory: {}", row.name),
-            (None, None) => format!("memory: {}", self.tab.title()),
+        match (self.allocation(), self.heading()) {
+            (Some(row), place) => format!("memory: {place} {}", row.site),
+            (None, name) if !name.is_empty() => format!("memory: {name}"),
+            (None, _) => format!("memory: {}", self.tab.title()),
         }
     }
 
@@ -68,6 +70,10 @@ impl Screen for Memory {
             let values = allocations::ORDER
                 .map(|column| format!("{} {}", allocations::title(column), allocations::value(column, row)));
             return Some(format!("{}\t{}\t{}", allocations::place_of(row), row.site, values.join("\t")));
+        }
+        if let Some(row) = self.pool() {
+            let values = pools::ORDER.map(|column| format!("{} {}", pools::title(column), pools::value(column, row)));
+            return Some(format!("{}\t{}", row.name, values.join("\t")));
         }
         let row = self.group()?;
         let values = groups::ORDER.map(|column| format!("{} {}", groups::title(column), groups::value(column, row)));
@@ -83,11 +89,36 @@ impl Screen for Memory {
     }
 
     fn like(&self) -> Option<Condition> {
-        match (self.allocation(), self.group()) {
-            (Some(row), _) => row.like.clone(),
-            (None, Some(row)) => row.like.clone(),
-            (None, None) => None,
+        let (allocation, group, grown) = (self.allocation(), self.group(), self.grown());
+        let like = allocation.map(|row| &row.like).or(group.map(|row| &row.like)).or(grown.map(|row| &row.like));
+        like.cloned().flatten()
+    }
+
+    fn go_to(&mut self, target: &Target, body: Size) {
+        if let Target::Row(row) = target {
+            let height = layout::list_height(body);
+            let window = self.window_mut();
+            if *row < window.first || *row >= window.first + height {
+                window.first = row.saturating_sub(height / 2);
+            }
+            self.go_to_row(*row, height);
         }
+    }
+
+    fn take_notice(&mut self) -> Option<String> {
+        self.notice.take()
+    }
+
+    fn limits(&self) -> Option<&'static str> {
+        self.only.as_ref().map(|_| "these allocations; {back} shows all")
+    }
+
+    fn cancel(&mut self) -> bool {
+        let scoped = self.only.is_some() && self.tab == Tab::Allocations;
+        if scoped {
+            self.show_only(None);
+        }
+        scoped
     }
 
     fn span(&self) -> Option<(u64, u64)> {

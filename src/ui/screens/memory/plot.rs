@@ -3,20 +3,22 @@
 use ratatui::layout::Rect;
 
 use super::state::State;
-use crate::session::view::LivePlot;
+use super::tab::Tab;
+use crate::session::view::{LivePlot, Phase};
 use crate::ui::text::format;
 use crate::ui::theme::Role;
 use crate::ui::widgets::area;
 use crate::ui::widgets::paint::Paint;
 
 /// Draws what was in use then and at the peak, in words.
-pub fn told(state: &State, paint: &mut Paint<'_>, line: Rect) {
+pub fn told(state: &State, paint: &mut Paint<'_>, line: Rect, phase: Phase) {
     let Some(plot) = state.plot().filter(|plot| !plot.most.is_empty()) else { return };
     let then = match state.moment {
+        None if phase == Phase::Ended => "at the end".to_owned(),
         None => "now".to_owned(),
         Some(_) => format!("at {} s", seconds(plot, plot.moment_ns)),
     };
-    let only = if state.in_use { ", listed below" } else { "" };
+    let only = if state.in_use && state.tab == Tab::Allocations { ", listed below" } else { "" };
     let in_use = format!("{then}  {} in use{only}", format::bytes(plot.moment_bytes));
     let peak = format!("   ^ peak {} at {} s", format::bytes(plot.peak_bytes), seconds(plot, plot.peak_ns));
     let held = if plot.peak_held.is_empty() { String::new() } else { format!(": {}", plot.peak_held) };
@@ -32,6 +34,11 @@ pub fn draw(state: &State, paint: &mut Paint<'_>, at: Rect) {
         && let Some(x) = cell_of(plot, plot.moment_ns)
     {
         paint.lay_over(Rect { x: at.x + x.min(at.width.saturating_sub(1)), width: 1, ..at }, Role::Cursor);
+    }
+    if state.tab == Tab::Growth
+        && let Some(x) = state.since.and_then(|since| cell_of(plot, since))
+    {
+        paint.lay_over(Rect { x: at.x + x.min(at.width.saturating_sub(1)), width: 1, ..at }, Role::Found);
     }
 }
 
@@ -58,6 +65,11 @@ pub fn begin_of(plot: &LivePlot, cell: u16) -> u64 {
     // Rounded up, or it would be in the cell before.
     let ns = ns.div_ceil((plot.most.len() as u128).max(1));
     u64::try_from(ns).unwrap_or(u64::MAX)
+}
+
+/// A moment in words.
+pub fn when(plot: &LivePlot, ns: u64) -> String {
+    format!("{} s", seconds(plot, ns))
 }
 
 /// A time, with as many decimals as the trace's length makes telling.

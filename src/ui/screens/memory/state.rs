@@ -4,8 +4,9 @@ use super::layout::Layout;
 use super::tab::Tab;
 use super::{allocations, facts};
 use crate::session::view::{
-    AllocationColumn, AllocationId, AllocationRow, AllocationsRequest, AllocationsRows, GroupColumn, GroupRow,
-    GroupRows, GroupsRequest, LivePlot, MemoryGrouping, MemoryPart, MemoryPartRows, MemoryRequest, MemoryRows,
+    AllocationColumn, AllocationId, AllocationRow, AllocationsRequest, AllocationsRows, GroupColumn, GroupKey,
+    GroupRow, GroupRows, GroupsRequest, GrowthGrouping, GrowthRequest, GrowthRow, GrowthRows, LivePlot, MemoryGrouping,
+    MemoryPart, MemoryPartRows, MemoryRequest, MemoryRows, Moment, PoolRow, PoolRows, PoolsRequest,
 };
 use crate::ui::screens::Place;
 use crate::ui::widgets::list::Window;
@@ -29,8 +30,22 @@ pub struct State {
     pub by: MemoryGrouping,
     /// Their sort column, and whether the largest comes first.
     pub groups_sort: (GroupColumn, bool),
+    /// Only the allocations of this group are listed, and what it is called.
+    pub only: Option<(GroupKey, String)>,
+    /// Which rows of what has grown are on the screen.
+    pub growth: Window,
+    /// What it is summed up by.
+    pub growth_by: GrowthGrouping,
+    /// Which pools are on the screen.
+    pub pools: Window,
+    /// The moment since which it has grown, ns since the trace began; `None`: its beginning.
+    pub since: Option<u64>,
     /// The moment that is looked at, ns since the trace began; `None`: the newest.
     pub moment: Option<u64>,
+    /// A moment to be found, which is looked at then.
+    pub goal: Option<Moment>,
+    /// Something to say, once.
+    pub notice: Option<String>,
     /// A popup waits for all that is known of the cursor's row.
     pub opened: bool,
     /// What it waits for.
@@ -50,7 +65,14 @@ impl Default for State {
             groups: Window::default(),
             by: MemoryGrouping::default(),
             groups_sort: (GroupColumn::Peak, true),
+            only: None,
+            growth: Window::default(),
+            growth_by: GrowthGrouping::default(),
+            pools: Window::default(),
+            since: None,
             moment: None,
+            goal: None,
+            notice: None,
             opened: false,
             fresh: None,
             rows: None,
@@ -68,7 +90,7 @@ impl State {
     pub fn restore(&mut self, place: Place) {
         let Place::Memory { tab, by, in_use, moment, window } = place else { return };
         (self.tab, self.by, self.in_use, self.moment) = (tab, by, in_use, moment);
-        self.cursor = None;
+        (self.cursor, self.only) = (None, None);
         *self.window_mut() = window;
     }
 
@@ -80,14 +102,17 @@ impl State {
             Tab::Allocations => MemoryPart::Allocations(AllocationsRequest {
                 sort: self.sort,
                 in_use: self.in_use,
+                only: self.only.as_ref().map(|(key, _)| *key),
                 cursor: self.cursor,
                 details: if self.opened || has_pane { self.cursor } else { None },
                 first,
                 rows,
             }),
             Tab::Groups => MemoryPart::Groups(GroupsRequest { by: self.by, sort: self.groups_sort, first, rows }),
+            Tab::Pools => MemoryPart::Pools(PoolsRequest { first, rows }),
+            Tab::Growth => MemoryPart::Growth(GrowthRequest { since: self.since, by: self.growth_by, first, rows }),
         };
-        MemoryRequest { plot: layout.list.width, moment: self.moment, part }
+        MemoryRequest { plot: layout.list.width, moment: self.moment, goal: self.goal.clone(), part }
     }
 
     /// The window on the rows of the tab.
@@ -95,6 +120,8 @@ impl State {
         match self.tab {
             Tab::Allocations => self.allocations,
             Tab::Groups => self.groups,
+            Tab::Growth => self.growth,
+            Tab::Pools => self.pools,
         }
     }
 
@@ -103,6 +130,8 @@ impl State {
         match self.tab {
             Tab::Allocations => &mut self.allocations,
             Tab::Groups => &mut self.groups,
+            Tab::Growth => &mut self.growth,
+            Tab::Pools => &mut self.pools,
         }
     }
 
@@ -125,10 +154,27 @@ impl State {
         }
     }
 
+    /// What has grown, if it is shown.
+    pub fn growth_rows(&self) -> Option<&GrowthRows> {
+        match self.rows.as_ref().map(|rows| &rows.part) {
+            Some(MemoryPartRows::Growth(rows)) if self.tab == Tab::Growth => Some(rows),
+            _ => None,
+        }
+    }
+
+    fn pool_rows(&self) -> Option<&PoolRows> {
+        match self.rows.as_ref().map(|rows| &rows.part) {
+            Some(MemoryPartRows::Pools(rows)) if self.tab == Tab::Pools => Some(rows),
+            _ => None,
+        }
+    }
+
     /// Rows in the list; `None` until they have come.
     pub fn known_total(&self) -> Option<u64> {
         let allocations = self.allocation_rows().map(|rows| rows.total);
-        allocations.or_else(|| self.group_rows().map(|rows| rows.total))
+        let groups = self.group_rows().map(|rows| rows.total);
+        let growth = self.growth_rows().map(|rows| rows.total);
+        allocations.or(groups).or(growth).or_else(|| self.pool_rows().map(|rows| rows.total))
     }
 
     /// Rows in the list.
@@ -148,6 +194,23 @@ impl State {
         rows.rows.get(usize::try_from(number.checked_sub(rows.first)?).ok()?)
     }
 
+    /// A row of what has grown, if it has come.
+    pub fn grown_at(&self, number: u64) -> Option<&GrowthRow> {
+        let rows = self.growth_rows()?;
+        rows.rows.get(usize::try_from(number.checked_sub(rows.first)?).ok()?)
+    }
+
+    /// A pool, if its row has come.
+    pub fn pool_at(&self, number: u64) -> Option<&PoolRow> {
+        let rows = self.pool_rows()?;
+        rows.rows.get(usize::try_from(number.checked_sub(rows.first)?).ok()?)
+    }
+
+    /// The cursor's pool, if its row has come.
+    pub fn pool(&self) -> Option<&PoolRow> {
+        self.pool_at(self.pools.cursor)
+    }
+
     /// The cursor's allocation, if its row has come.
     pub fn allocation(&self) -> Option<&AllocationRow> {
         let row = self.allocation_at(self.allocations.cursor)?;
@@ -159,6 +222,11 @@ impl State {
         self.group_at(self.groups.cursor)
     }
 
+    /// The cursor's row of what has grown, if it has come.
+    pub fn grown(&self) -> Option<&GrowthRow> {
+        self.grown_at(self.growth.cursor)
+    }
+
     /// All that is known of the cursor's row, if it has come.
     pub fn details(&self) -> Vec<(String, String)> {
         if let Some(row) = self.allocation() {
@@ -168,15 +236,18 @@ impl State {
                 _ => facts::of_allocation(row),
             };
         }
-        self.group().map(facts::of_group).unwrap_or_default()
+        let growth = || self.grown().map(facts::of_growth);
+        let pool = || self.pool().map(|row| row.details.clone());
+        self.group().map(facts::of_group).or_else(growth).or_else(pool).unwrap_or_default()
     }
 
     /// Heading of that.
     pub fn heading(&self) -> String {
-        match (self.allocation(), self.group()) {
-            (Some(row), _) => allocations::place_of(row),
-            (None, Some(row)) => row.name.clone(),
-            (None, None) => String::new(),
+        match (self.allocation(), self.group(), self.grown()) {
+            (Some(row), ..) => allocations::place_of(row),
+            (None, Some(row), _) => row.name.clone(),
+            (None, None, Some(row)) => row.name.clone(),
+            (None, None, None) => self.pool().map(|row| row.name.clone()).unwrap_or_default(),
         }
     }
 
@@ -189,6 +260,13 @@ impl State {
         }
     }
 
+    /// Lists the allocations of this group alone; `None`: all.
+    pub fn show_only(&mut self, only: Option<(GroupKey, String)>) {
+        self.tab = Tab::Allocations;
+        self.only = only;
+        self.begin_anew();
+    }
+
     /// Other rows come first from now on: goes to the first one.
     pub fn begin_anew(&mut self) {
         *self.window_mut() = Window::default();
@@ -199,6 +277,13 @@ impl State {
     pub fn take(&mut self, rows: MemoryRows, newest: bool, height: u64) -> bool {
         let before = (self.window(), self.cursor);
         let changed = self.rows.as_ref() != Some(&rows);
+        if newest && let Some(found) = &rows.found {
+            self.goal = None;
+            match found {
+                Ok(moment) => self.moment = *moment,
+                Err(why) => self.notice = Some(why.clone()),
+            }
+        }
         self.rows = Some(rows);
         let Some(total) = self.known_total() else { return changed };
         match (self.cursor, self.allocation_rows().map(|rows| rows.cursor)) {

@@ -8,17 +8,23 @@ pub enum Tab {
     Allocations,
     /// What they sum up to by call site, kind or device.
     Groups,
+    /// What has grown since an earlier moment.
+    Growth,
+    /// Memory pools.
+    Pools,
 }
 
 impl Tab {
     /// All of them, in their order.
-    pub const ALL: [Self; 2] = [Self::Allocations, Self::Groups];
+    pub const ALL: [Self; 4] = [Self::Allocations, Self::Groups, Self::Growth, Self::Pools];
 
     /// Its name on the screen.
     pub fn title(self) -> &'static str {
         match self {
             Self::Allocations => "allocations",
             Self::Groups => "by call site",
+            Self::Growth => "growth",
+            Self::Pools => "pools",
         }
     }
 
@@ -27,6 +33,8 @@ impl Tab {
         match self {
             Self::Allocations => "allocations",
             Self::Groups => "groups",
+            Self::Growth => "growth",
+            Self::Pools => "pools",
         }
     }
 

@@ -4,8 +4,8 @@ use ratatui::layout::Size;
 
 use super::state::State;
 use super::tab::Tab;
-use super::{allocations, groups, layout, plot};
-use crate::session::view::{AllocationColumn, GroupColumn};
+use super::{allocations, groups, growth, layout, plot};
+use crate::session::view::{AllocationColumn, AllocationRow, GroupColumn};
 use crate::ui::effect::{Effect, Goal, Popup};
 use crate::ui::keys::Action;
 use crate::ui::screens::step_of;
@@ -32,15 +32,20 @@ pub fn update(state: &mut State, action: Action, body: Size) -> Effect {
         Action::SortReverse => match state.tab {
             Tab::Allocations => state.sort.1 = !state.sort.1,
             Tab::Groups => state.groups_sort.1 = !state.groups_sort.1,
+            Tab::Growth | Tab::Pools => {}
         },
-        Action::GroupNext => {
-            if state.tab == Tab::Groups {
+        Action::GroupNext => match state.tab {
+            Tab::Allocations | Tab::Pools => state.tab = Tab::Groups,
+            Tab::Groups => {
                 state.by = groups::next(state.by);
                 state.begin_anew();
-            } else {
-                state.tab = Tab::Groups;
             }
-        }
+            Tab::Growth => {
+                state.growth_by = growth::next(state.growth_by);
+                state.begin_anew();
+            }
+        },
+        Action::CompareFrom => compare_from(state),
         Action::Earlier => shift(state, -1),
         Action::Later => shift(state, 1),
         Action::Peak => state.moment = state.plot().map(|plot| plot.peak_ns),
@@ -48,14 +53,27 @@ pub fn update(state: &mut State, action: Action, body: Size) -> Effect {
             state.in_use = !state.in_use;
             state.tab = Tab::Allocations;
         }
-        Action::Open => return details(state),
+        Action::Open if state.tab == Tab::Groups => {
+            if let Some((key, name)) = state.group().map(|row| (row.key, row.name.clone())) {
+                state.show_only(Some((key, name)));
+            }
+        }
+        Action::Open | Action::Details => return details(state),
+        Action::Pages => return state.allocation().map(pages_of).unwrap_or_default(),
         Action::Launcher => return state.allocation().map(call_of).unwrap_or_default(),
         _ => {}
     }
     Effect::None
 }
 
-fn call_of(row: &crate::session::view::AllocationRow) -> Effect {
+fn pages_of(row: &AllocationRow) -> Effect {
+    match row.address {
+        Some(address) => Effect::Pages(row.id.process, address),
+        None => Effect::None,
+    }
+}
+
+fn call_of(row: &AllocationRow) -> Effect {
     Effect::Events(Goal::Call(row.id.thread, row.id.row))
 }
 
@@ -67,6 +85,19 @@ fn details(state: &mut State) -> Effect {
     // What is not known yet follows.
     state.opened = state.tab == Tab::Allocations;
     Effect::Open(Popup::Details { title, fields })
+}
+
+/// What has grown is told from the moment that is looked at on, and the newest is looked at. Where that moment is the
+/// earlier one already, it is told from the trace's beginning on again.
+fn compare_from(state: &mut State) {
+    let moment = state.moment.or_else(|| state.plot().map(|plot| plot.moment_ns));
+    if state.tab == Tab::Growth && (state.moment.is_none() || state.since == moment) {
+        state.since = None;
+    } else {
+        (state.since, state.moment) = (moment, None);
+    }
+    state.tab = Tab::Growth;
+    state.begin_anew();
 }
 
 /// Moves the moment by so many cells of the plot. Behind the last one is the newest.
@@ -100,6 +131,8 @@ fn sort_by_neighbour(state: &mut State, cells: u16, step: isize) {
             let next = neighbour(&groups::sortable(cells), state.groups_sort.0, step);
             state.groups_sort = (next, next != GroupColumn::Name);
         }
+        // What has grown most comes first, and the largest pool.
+        Tab::Growth | Tab::Pools => {}
     }
 }
 

@@ -1,0 +1,102 @@
+//! What is looked for among the rows of the memory screen.
+
+use std::ops::Range;
+use std::time::Instant;
+
+use rustc_hash::FxHashMap;
+
+use super::ask::{AllocationKind, MemoryPart, MemoryRequest};
+use super::rows::thread_of;
+use crate::session::labels::Namer;
+use crate::session::model::Model;
+use crate::session::search::Pattern;
+use crate::trace::{SiteId, TrackId};
+
+/// Which names a text fits, as far as somebody has asked.
+#[derive(Debug, Default)]
+pub(in crate::session) struct Fits {
+    sites: FxHashMap<SiteId, bool>,
+    kinds: FxHashMap<AllocationKind, bool>,
+    tracks: FxHashMap<TrackId, bool>,
+}
+
+impl Model {
+    /// Rows of a list of the memory screen.
+    pub(in crate::session) fn memory_len(&mut self, request: &MemoryRequest, until: Instant) -> u64 {
+        match &request.part {
+            MemoryPart::Allocations(_) => self.books.order().len() as u64,
+            MemoryPart::Groups(_) | MemoryPart::Growth(_) | MemoryPart::Pools(_) => {
+                self.memory_names(request, until).len() as u64
+            }
+        }
+    }
+
+    /// Numbers of the rows among these in which a text is found.
+    pub(in crate::session) fn memory_matches(
+        &mut self,
+        request: &MemoryRequest,
+        (pattern, fits): (&Pattern, &mut Fits),
+        rows: Range<u64>,
+        until: Instant,
+    ) -> Vec<u64> {
+        if !matches!(request.part, MemoryPart::Allocations(_)) {
+            let names = self.memory_names(request, until);
+            let numbered = (0..).zip(names).filter(|(row, name)| rows.contains(row) && pattern.finds(name));
+            return numbered.map(|(row, _)| row).collect();
+        }
+        let Some(table) = self.books.table.get().cloned() else { return Vec::new() };
+        let window = usize::try_from(rows.start).unwrap_or(usize::MAX)..usize::try_from(rows.end).unwrap_or(usize::MAX);
+        let order = self.books.order();
+        let window = order.get(window.start.min(order.len())..window.end.min(order.len())).unwrap_or_default();
+        let namer = Namer::new(&self.trace, &mut self.symbols);
+        let trace = &self.trace;
+        let mut is_found = |number: u32| {
+            let Some(block) = table.get(number as usize) else { return false };
+            let one = block.allocation;
+            let kind = fits.kinds.entry(one.kind).or_insert_with(|| pattern.finds(one.kind.word()));
+            let site = fits.sites.entry(one.site).or_insert_with(|| pattern.finds(&namer.site(one.site)));
+            let track = fits.tracks.entry(one.track).or_insert_with(|| pattern.finds(&thread_of(trace, one.track)));
+            *kind || *site || *track || (one.has_address() && pattern.finds(&format!("{:#x}", one.address)))
+        };
+        let numbered = (rows.start..).zip(window);
+        numbered.filter(|(_, number)| is_found(**number)).map(|(row, _)| row).collect()
+    }
+
+    /// What the rows of a list of few are called.
+    fn memory_names(&mut self, request: &MemoryRequest, until: Instant) -> Vec<String> {
+        let moment = self.moment_of(request.moment);
+        match &request.part {
+            MemoryPart::Allocations(_) => Vec::new(),
+            MemoryPart::Groups(groups) => {
+                self.groups((groups.by, groups.sort), moment, until).0.into_iter().map(|row| row.name).collect()
+            }
+            MemoryPart::Pools(_) => {
+                let all = super::ask::PoolsRequest { first: 0, rows: usize::MAX };
+                self.pools(&all).0.rows.into_iter().map(|row| row.name).collect()
+            }
+            MemoryPart::Growth(growth) => {
+                let all = super::ask::GrowthRequest { first: 0, rows: usize::MAX, ..*growth };
+                self.growth(&all, moment, until).0.rows.into_iter().map(|row| row.name).collect()
+            }
+        }
+    }
+
+    /// The code that the row of a list is about.
+    pub(in crate::session) fn memory_site(&mut self, request: &MemoryRequest, row: u64) -> Option<SiteId> {
+        let (row, moment) = (usize::try_from(row).ok()?, self.moment_of(request.moment));
+        match &request.part {
+            MemoryPart::Allocations(_) => {
+                let number = *self.books.order().get(row)?;
+                Some(self.books.table.get()?.get(number as usize)?.allocation.site)
+            }
+            MemoryPart::Groups(groups) => {
+                let rows = self.groups((groups.by, groups.sort), moment, Instant::now()).0;
+                match rows.get(row)?.key {
+                    super::ask::GroupKey::Site(site) => Some(SiteId(site)),
+                    _ => None,
+                }
+            }
+            MemoryPart::Growth(_) | MemoryPart::Pools(_) => None,
+        }
+    }
+}
