@@ -19,7 +19,7 @@ use super::happenings::{Feed, Next, Range, Told, of_record};
 use super::residency::{Bounds, Shares};
 use super::state::{State, StateId, States};
 use crate::trace::activity::Lane;
-use past::{PAGES, Past};
+use past::{Mark, PAGES, Past};
 
 /// Happenings between two looks at the time.
 const AT_ONCE: usize = 256;
@@ -228,7 +228,7 @@ impl History {
         }
     }
 
-    /// One row of a picture: how the pages `from..to` were at each of some moments, ns. Of the pages a few are looked at, as
+    /// One row of a picture: how the pages `from..to` were at each of some moments, ns, best in order. Of the pages a few are looked at, as
     /// far apart as they can be, so that it takes about as long for many pages as for few.
     pub fn samples(&self, (from, to): Range, moments: &[u64], out: &mut Vec<Sample>) {
         out.clear();
@@ -238,10 +238,11 @@ impl History {
         let pages: Vec<u64> = (0..of).map(|at| from + (count / of) * at + count / of / 2).collect();
         let pasts: Vec<(u16, Option<&Past>)> =
             pages.iter().map(|&page| ((page % BLOCK_PAGES) as u16, self.past(page))).collect();
+        let mut marks = [Mark::default(); SAMPLES as usize];
         let mut ids = [0; SAMPLES as usize];
         for &at_ns in moments {
-            for (id, (page, past)) in ids.iter_mut().zip(&pasts) {
-                *id = past.map_or(0, |past| past.page(*page, at_ns));
+            for ((id, mark), (page, past)) in ids.iter_mut().zip(&mut marks).zip(&pasts) {
+                *id = past.map_or(0, |past| past.follow(*page, at_ns, mark));
             }
             let ids = ids.get(..pasts.len()).unwrap_or_default();
             let alike = |id: StateId| ids.iter().filter(|&&other| other == id).count();

@@ -58,6 +58,13 @@ pub struct Past {
     chapters: Vec<Chapter>,
 }
 
+/// How far a page has been followed: chapter, changes in it, and the state by then.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Mark {
+    at: Option<(usize, usize)>,
+    state: StateId,
+}
+
 /// The states of all pages of a block.
 pub type Pages = [StateId; PAGES];
 
@@ -120,15 +127,26 @@ impl Past {
     /// State of a page at a moment, ns, what happens at that moment included.
     #[must_use]
     pub fn page(&self, page: u16, at_ns: u64) -> StateId {
+        self.follow(page, at_ns, &mut Mark::default())
+    }
+
+    /// Likewise, of one page at moments one after another: only what has changed since the one before is looked at.
+    pub fn follow(&self, page: u16, at_ns: u64, mark: &mut Mark) -> StateId {
         let Some((index, count)) = self.find(at_ns) else { return 0 };
         let Some(chapter) = self.chapters.get(index) else { return 0 };
+        let known = mark.at.filter(|&(at, seen)| at == index && seen <= count);
+        let later = chapter.changes.get(known.map_or(0, |known| known.1)..count).unwrap_or_default();
         let covers = |change: &&Change| (change.pages().0..change.pages().1).contains(&usize::from(page));
-        let last = chapter.changes.iter().take(count).rev().find(covers);
-        let before = || {
-            let run = chapter.before.partition_point(|&(end, _)| end <= page);
-            chapter.before.get(run).map_or(0, |run| run.1)
+        let before = || match known {
+            Some(_) => mark.state,
+            None => {
+                let run = chapter.before.partition_point(|&(end, _)| end <= page);
+                chapter.before.get(run).map_or(0, |run| run.1)
+            }
         };
-        last.map_or_else(before, |change| change.state())
+        let state = later.iter().rev().find(covers).map_or_else(before, |change| change.state());
+        *mark = Mark { at: Some((index, count)), state };
+        state
     }
 
     /// States of all pages at a moment, ns, what happens at that moment included.

@@ -294,6 +294,16 @@ proptest! {
                 prop_assert!(twin.is(&state), "page {} at {}: {:?} is not {:?}", page, at_ns, state, twin);
             }
         }
+        // Also one moment after another, forwards and backwards.
+        let moments: Vec<u64> = (0..90).map(|at| at * 70).chain((0..30).rev().map(|at| at * 210)).collect();
+        let mut samples = Vec::new();
+        history.samples((BASE, BASE + 28), &moments, &mut samples);
+        for (sample, &at_ns) in samples.iter().zip(&moments) {
+            let looked_at = [3, 10, 17, 24].map(|page| history.page(BASE + page, at_ns));
+            let alike = looked_at.iter().filter(|state| **state == sample.state).count();
+            prop_assert_eq!((usize::from(sample.alike), sample.of), (alike, 4));
+            prop_assert!(looked_at.iter().all(|one| looked_at.iter().filter(|other| *other == one).count() <= alike));
+        }
         prop_assert!(history.heap_bytes() < 2000 + 30 * history.changes());
     }
 }
