@@ -16,6 +16,9 @@ pub fn run() -> anyhow::Result<u8> {
     for subcommand in command.get_subcommands().filter(|subcommand| subcommand.get_name() != "help") {
         clap_mangen::Man::new(subcommand.clone()).render_synopsis_section(&mut out)?;
         clap_mangen::Man::new(subcommand.clone()).render_options_section(&mut out)?;
+        if subcommand.get_after_help().is_some() {
+            clap_mangen::Man::new(subcommand.clone()).render_extra_section(&mut out)?;
+        }
     }
     Ok(0)
 }
