@@ -180,10 +180,9 @@ pub(super) fn account(loaded: &mut Loaded, found: &[Arc<Found>]) -> (Account, u6
     (Account::of(blocks, refused), unread)
 }
 
-/// All of it; `None` where no argument of any call is recorded. `found` are the allocations of each process.
+/// All of it; `None` where no argument of any call is recorded. `unread_calls` are those that could not be read.
 #[must_use]
-pub fn of(loaded: &mut Loaded, found: &[Arc<Found>]) -> Option<Allocations> {
-    let (account, unread_calls) = account(loaded, found);
+pub fn of(loaded: &mut Loaded, account: &Account, unread_calls: u64) -> Option<Allocations> {
     if unread_calls > 0 && account.blocks().is_empty() && account.refused().is_empty() {
         return None;
     }
@@ -237,8 +236,8 @@ pub fn of(loaded: &mut Loaded, found: &[Arc<Found>]) -> Option<Allocations> {
                 bytes: one.bytes,
             })
             .collect(),
-        live: live_list(loaded, &account),
-        failures: refused_list(loaded, &account),
+        live: live_list(loaded, account),
+        failures: refused_list(loaded, account),
     })
 }
 

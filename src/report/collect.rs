@@ -254,11 +254,12 @@ impl Report {
         let failures = loaded.failures();
         let first_failures = first_failures::of(loaded);
         let found = loaded.allocations();
-        let allocations = allocations::of(loaded, &found);
+        let (account, unread) = allocations::account(loaded, &found);
+        let allocations = allocations::of(loaded, &account, unread);
         let memory = memory::of(loaded, &found);
         let migrated = migrated::of(loaded, &found);
         let transfers = transfers::of(loaded, &found, links);
-        let rises = rises::of(loaded, &found);
+        let rises = allocations.as_ref().and_then(|_| rises::of(loaded, &account));
         let unfinished = loaded.unfinished();
         let unreadable = loaded.unreadable();
         let trace = loaded.trace();

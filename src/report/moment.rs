@@ -14,7 +14,7 @@ use crate::session::safe::safe;
 
 /// A moment that a trace has not got.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{path}: no such moment as {moment}: {why}")]
+#[error("{}", line(.path, .moment, .why))]
 pub struct Unfound {
     /// The trace.
     pub path: String,
@@ -22,6 +22,11 @@ pub struct Unfound {
     pub moment: String,
     /// Why.
     pub why: NoSuchMoment,
+}
+
+/// In a line, safe for the terminal.
+fn line(path: &str, moment: &str, why: &NoSuchMoment) -> String {
+    safe(&format!("{path}: no such moment as {moment}: {why}")).into_owned()
 }
 
 /// A moment that a trace has.
@@ -82,5 +87,19 @@ impl MomentBlock {
         let by = self.by.as_deref().map_or(String::new(), |by| format!(" of {}", safe(by)));
         let time = self.time_ns.map_or_else(|| "time not known".to_owned(), duration);
         format!("{}{by}, at {time}", self.words())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_of_a_trace_do_not_act_on_the_terminal() {
+        let why = NoSuchMoment::Step { name: "step\x1b[2J".into(), turns: 3 };
+        let told = Unfound { path: "run".into(), moment: "step:9".into(), why }.to_string();
+        assert_eq!(told, "run: no such moment as step:9: there are 3 of the range step\\x1b[2J");
+        let moment = MomentBlock { asked: "mark:\x1b#1".into(), by: Some("\n".into()), time_ns: None };
+        assert_eq!(moment.sentence(), "mark:\\x1b#1 of \\n, at time not known");
     }
 }

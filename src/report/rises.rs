@@ -1,16 +1,13 @@
 //! Who holds more memory with each step, in the report.
 
 use std::fmt::Write as _;
-use std::sync::Arc;
 
 use serde::Serialize;
 
-use super::moment::account;
 use super::table::Table;
 use super::text::grouped;
-use crate::correlate::Allocations;
 use crate::lens::all_turns;
-use crate::memory::{LEAST_STEPS, rises};
+use crate::memory::{Account, LEAST_STEPS, rises};
 use crate::session::Loaded;
 use crate::session::safe::safe;
 use crate::trace::value::size;
@@ -50,16 +47,15 @@ pub struct RiseRow {
     pub most_bytes: u64,
 }
 
-/// Of what the lens selects; `None`: no range repeats, or the arguments of calls are not recorded.
+/// Of what an account holds; `None`: no range repeats.
 #[must_use]
-pub fn of(loaded: &mut Loaded, found: &[Arc<Allocations>]) -> Option<Rises> {
+pub fn of(loaded: &mut Loaded, account: &Account) -> Option<Rises> {
     let (range, turns) = all_turns(None, loaded.trace());
     let from_ns = turns.first()?.0;
     let mut ends: Vec<u64> = turns.into_iter().map(|(_, end)| end).filter(|&end| end != u64::MAX).collect();
     // Of several processes one may be late.
     ends.sort_unstable();
-    let account = account(loaded, found).0?;
-    let mut list = rises(&account, from_ns, &ends);
+    let mut list = rises(account, from_ns, &ends);
     list.truncate(KEPT);
     let row = |rise: crate::memory::Rise| RiseRow {
         call_site: loaded.site(rise.site),
