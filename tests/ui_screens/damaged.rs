@@ -28,7 +28,7 @@ const CASES: u32 = 24;
 const SIZES: [(u16, u16); 6] = [(31, 9), (57, 13), (80, 24), (83, 25), (121, 33), (199, 51)];
 /// Every screen and what can be opened over it. Keys that mean nothing where no such screen is do no harm.
 const WALK: &str = "1 j R Enter 2 E j j Enter d Esc Esc t j t j t G t t i g f C j d Esc 3 j Enter Esc 4 j l Enter Esc 5 j \
-                    Enter Esc 6 j j Enter Esc G Enter Esc c f Esc C Esc R 0 v j Enter Backspace @ @ m ' Esc 9 j ? G Esc";
+                    Enter Esc 6 j j Enter Esc G Enter Esc c f Esc C Esc R 0 v j Enter Backspace @ @ m 4 5 6 ' Esc 9 j ? G Esc";
 const TYPED: [(&str, &str); 3] = [("/", "cu"), ("&", "-kind:copy -range:* dur>=1us"), (":", "1us")];
 
 /// A session that is waited for, so that a story needs no time.

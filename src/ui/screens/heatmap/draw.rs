@@ -17,6 +17,7 @@ use crate::session::view::{
 };
 use crate::ui::keys::Context;
 use crate::ui::lens;
+use crate::ui::marks::SIGN;
 use crate::ui::text::{format, truncate};
 use crate::ui::theme::{Charset, Role};
 use crate::ui::widgets::paint::Paint;
@@ -169,6 +170,9 @@ fn strips(rows: &HeatRows, paint: &mut Paint<'_>, parts: &layout::Layout) {
     let to = time(end);
     if usize::from((x + width).saturating_sub(after)) > to.len() {
         paint.right(after, parts.axis.y, (x + width).saturating_sub(after), &to, Role::Dim);
+    }
+    for cell in paint.marks.cells(rows.from_ns, end, width) {
+        paint.text(x + cell, parts.axis.y, 1, SIGN, Role::Strong);
     }
 }
 

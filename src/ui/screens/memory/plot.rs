@@ -5,6 +5,7 @@ use ratatui::layout::Rect;
 use super::state::State;
 use super::tab::Tab;
 use crate::session::view::{LivePlot, Phase};
+use crate::ui::marks::SIGN;
 use crate::ui::text::format;
 use crate::ui::theme::Role;
 use crate::ui::widgets::area;
@@ -49,6 +50,10 @@ pub fn axis(state: &State, paint: &mut Paint<'_>, line: Rect) {
     paint.right(line.x, line.y, line.width, &format!("{} s", seconds(plot, plot.length_ns)), Role::Dim);
     if let Some(x) = cell_of(plot, plot.peak_ns).filter(|&x| x < line.width) {
         paint.text(line.x + x, line.y, 1, "^", Role::Strong);
+    }
+    let cells = u16::try_from(plot.most.len()).unwrap_or(u16::MAX).min(line.width);
+    for cell in paint.marks.cells(0, plot.length_ns, cells) {
+        paint.text(line.x + cell, line.y, 1, SIGN, Role::Strong);
     }
 }
 
