@@ -71,6 +71,7 @@ int main(void) {
     DO(cudaMemAdvise(managed, MIB / 2, 4, device));
     DO(cudaMemPrefetchAsync(managed, MIB, device, 0, stream));
     DO(cudaMemset(managed, 1, MIB));
+    DO(cudaDeviceSynchronize());
     DO(cudaMalloc(&idle, 4 * MIB));
     size_t free, total;
     DO(cudaMemGetInfo(&free, &total));
