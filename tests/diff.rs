@@ -209,5 +209,5 @@ fn a_leak_is_found_by_moments_by_recordings_and_by_steps() {
     assert_eq!((&rises["steps"], rises["call_sites"].as_array().unwrap().len()), (&json!(9), 1));
     let rise = &rises["call_sites"][0];
     assert_eq!((&rise["least_bytes"], &rise["most_bytes"]), (&json!(STEP), &json!(STEP)));
-    assert_eq!(rise["after_bytes"].as_u64().unwrap() - rise["before_bytes"].as_u64().unwrap(), 8 * STEP);
+    assert_eq!(rise["after_bytes"].as_u64().unwrap() - rise["before_bytes"].as_u64().unwrap(), 9 * STEP);
 }
