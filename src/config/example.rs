@@ -26,7 +26,8 @@ const KEYS: &str = "
 
 const THEMES: &str = "
 # Themes of your own, by roles: plain, dim, strong, heading, cursor, found, good, warning, bad, accent, runtime, driver, site,
-# gpu, badge, badge-held, gpu-0 to gpu-5 (devices). Each is attributes (bold, dim, italic, underlined, reversed) and a colour, or two with \"on\"
+# gpu, badge, badge-held, gpu-0, gpu-1, gpu-2, gpu-3, gpu-4, gpu-5 (devices).
+# Each is attributes (bold, dim, italic, underlined, reversed) and a colour, or two with \"on\"
 # between them: a name (red, bright-blue), a number from 0 to 255, #rrggbb, or default. What is not said is as in the
 # theme that it builds on. For example:
 #

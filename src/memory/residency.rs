@@ -8,11 +8,11 @@ pub use super::homes::{Homes, PAGE_BYTES, Place, pages};
 pub use super::state::{Advice, Advise, Cause, Happening};
 
 /// Blocks that one record or call may concern: 512 GiB.
-const MOST_AT_ONCE: u64 = 1 << 18;
+const MOST_AT_ONCE: u64 = if cfg!(test) { 1 << 12 } else { 1 << 18 };
 /// Blocks that are kept: 2 TiB.
 const MOST_BLOCKS: usize = 1 << 20;
 /// How often blocks are looked at; a program comes to a few for each record. Beyond it nothing more is followed.
-const MOST_VISITS: u64 = 1 << 26;
+const MOST_VISITS: u64 = if cfg!(test) { 1 << 20 } else { 1 << 26 };
 const VISITS_EACH: u64 = 16;
 
 /// How far what happens is followed: a damaged trace must not take all memory, nor for ever.

@@ -128,7 +128,7 @@ pub fn heatmap(loaded: &mut Loaded, of: HeatOf, look: HeatLook) -> Result<String
         .iter()
         .map(|&share| match share {
             0 => " ",
-            ..500 => "-",
+            1..500 => "-",
             _ => "=",
         })
         .collect();

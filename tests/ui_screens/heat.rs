@@ -51,6 +51,7 @@ fn mark(sums: &Sums) -> HeatMark {
     }
 }
 
+#[allow(clippy::too_many_lines, reason = "one picture, made from top to bottom")]
 pub fn heat(request: &HeatRequest) -> HeatRows {
     let chosen = match request.subject {
         HeatSubject::All => None,
@@ -62,7 +63,7 @@ pub fn heat(request: &HeatRequest) -> HeatRows {
     let all_rows = |bits: u8| -> Vec<(usize, u64)> {
         shown.iter().flat_map(|&place| (0..PLACES[place].1.div_ceil(1 << bits)).map(move |row| (place, row))).collect()
     };
-    let fit = (12..40).find(|&bits| all_rows(bits).len() as u64 <= lines).unwrap();
+    let fit = (12..40).find(|&bits| all_rows(bits).len() as u64 <= lines).unwrap_or(39);
     let row_of = |bits: u8, address: u64| {
         let rows = all_rows(bits);
         let lies = |&(place, row): &(usize, u64)| {

@@ -312,7 +312,7 @@ proptest! {
 fn what_cannot_be_followed_is_cut_off_and_said() {
     let mut history = History::default();
     for at_ns in 0..600 {
-        history.happen(at_ns, (0, (1 << 18) * BLOCK_PAGES), Happening::Mapped(Place::Device(at_ns as u8 % 2)));
+        history.happen(at_ns, (0, (1 << 12) * BLOCK_PAGES), Happening::Mapped(Place::Device(at_ns as u8 % 2)));
     }
     assert!(history.cut_ns().is_some_and(|cut_ns| cut_ns > 200));
     assert!(!history.page(5, 600).mapped.is_unknown());

@@ -94,7 +94,7 @@ mod tests {
         let bytes = |numbers: &[u64]| Column::of(numbers.iter().copied()).heap_bytes();
         assert_eq!((bytes(&[]), bytes(&[7, 7, 7]), bytes(&[u64::MAX; 3])), (0, 0, 0));
         let page = 0x7f00_0000_0000u64;
-        assert_eq!((bytes(&[page, page + 255 * 4096]), bytes(&[page, page + 256 * 4096])), (2, 4));
+        assert_eq!((bytes(&[page, page + 255 * 4096]), bytes(&[page, page + 4096, page + 256 * 4096])), (2, 6));
         assert_eq!((bytes(&[page, page + 1 + (1 << 31)]), bytes(&[0, u64::MAX])), (8, 16));
     }
 }

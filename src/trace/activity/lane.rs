@@ -301,7 +301,7 @@ mod tests {
             ends: if row < ROWS as u64 { [0, 1] } else { NO_ENDS },
             address: 0x7f00_0000_0000 + row * 104_729 % (1 << 20) * 4096,
         };
-        let rows = ROWS * 5;
+        let rows = ROWS * 20;
         (0..rows).for_each(|row| lane.push(&fault(row as u64), row as u32 * 2));
         lane.push(&Activity { start_ns: 7, ..Activity::default() }, 0);
         assert!(lane.heap_bytes() <= rows * 20, "{}", lane.heap_bytes() / rows);
