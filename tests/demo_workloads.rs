@@ -9,6 +9,13 @@ use serde_json::Value;
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::process::Command;
+use std::time::Duration;
+use umtui::lens::Lens;
+use umtui::session::Loaded;
+use umtui::session::view::{
+    Body, LinkOptions, MemoryPart, MemoryPartRows, MemoryRequest, TransferRow, Transferred, TransfersRequest, View,
+    ViewRequest,
+};
 
 const MIB: u64 = 1 << 20;
 
@@ -165,4 +172,41 @@ fn the_matrix_is_right_to_the_byte_and_says_which_copies_had_peer_access() {
     let marked = report_with(folder.path(), &["--p2p-markers"]);
     assert_eq!(marked.lines().filter(|line| line.starts_with("copy GPU")).count() as u64, 3 * rounds, "{marked}");
     assert_eq!(marked.lines().filter(|line| line.ends_with("may go through the host")).count() as u64, rounds);
+}
+
+/// The tab of transfers, once it is complete.
+fn tab(folder: &Path) -> Vec<TransferRow> {
+    let mut loaded = Loaded::load_all(&[folder.to_owned()]).unwrap();
+    let asked = TransfersRequest { options: LinkOptions::default(), cells: 20, first: 0, rows: 100 };
+    let view = View::Memory(MemoryRequest { plot: 60, moment: None, goal: None, part: MemoryPart::Transfers(asked) });
+    let request = ViewRequest { id: 1, view, search: None, lens: Lens::default() };
+    for _ in 0..1000 {
+        let Body::Memory(rows) = loaded.search(&request, Duration::from_millis(4)).body else {
+            panic!("another screen")
+        };
+        if let (false, MemoryPartRows::Transfers(transfers)) = (rows.partial, rows.part) {
+            assert_eq!(transfers.total, transfers.rows.len() as u64);
+            return transfers.rows;
+        }
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    panic!("it never became complete");
+}
+
+#[test]
+fn the_screen_says_of_transfers_what_the_report_says() {
+    let folder = tempfile::tempdir().unwrap();
+    let report = record(folder.path(), "multi-gpu", 2);
+    let flows = report["transfers"]["flows"].as_array().unwrap();
+    let rows = tab(folder.path());
+    assert_eq!(rows.len(), flows.len());
+    for (row, flow) in rows.iter().zip(flows) {
+        let said = |of: &str| (flow[of]["count"].as_u64(), flow[of]["bytes"].as_u64());
+        let shown = |moved: Option<Transferred>| (moved.map(|moved| moved.count), moved.map(|moved| moved.bytes));
+        assert_eq!((shown(row.copies), shown(row.migrations)), (said("copies"), said("migrations")), "{}", row.name);
+        let on_link = row.busiest.is_some();
+        assert_eq!(on_link, row.over_time.iter().sum::<u64>() > 0, "{}", row.name);
+    }
+    let staged: Vec<_> = rows.iter().filter_map(|row| Some((row.name.as_str(), row.staged?))).collect();
+    assert_eq!(staged, [("GPU 1 > GPU 0", (2, 4 * MIB))]);
 }

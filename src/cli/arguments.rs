@@ -272,6 +272,9 @@ pub struct Open {
     pub seen: Seen,
     #[command(flatten)]
     #[allow(missing_docs)]
+    pub links: Links,
+    #[command(flatten)]
+    #[allow(missing_docs)]
     pub screen: Screen,
 }
 

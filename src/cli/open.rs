@@ -14,6 +14,7 @@ use crate::ui::{self, Outcome};
 pub fn run(arguments: &Open) -> anyhow::Result<u8> {
     let mut setup = config::setup(&arguments.screen)?;
     (setup.look, setup.filter_file) = super::lens::look(&arguments.seen)?;
+    setup.links = arguments.links.options();
     setup.notice = setup.notice.or_else(|| super::lens::doubt(&setup.look));
     let (answers, received) = mpsc::channel();
     let session = Session::open(

@@ -14,7 +14,7 @@ use crate::session::safe::safe;
 use crate::session::{Address, Loaded, connections};
 use crate::trace::activity::{LaneId, What};
 use crate::trace::value::size;
-use crate::trace::{ActivityKind, LaneOf, ProcessId};
+use crate::trace::{ActivityKind, LaneOf};
 
 /// Copies and mappings between devices that are listed one by one.
 const MARKED: usize = 100;
@@ -309,16 +309,16 @@ fn staged(
     let selected = loaded.selected();
     let wanted = |track, row| selected.is_none_or(|selected| selected.call(track, row));
     let mut sums: BTreeMap<(u16, u16), (u64, u64)> = BTreeMap::new();
-    for (process, allocations) in (0..u16::MAX).map(ProcessId).zip(allocations) {
-        for one in transfers::staged(loaded.trace(), process, files, allocations, &wanted) {
-            let ends = (all.devices().find(process, one.from), all.devices().find(process, one.to));
-            let (Some(from), Some(to)) = ends else { continue };
-            if options.place(from).is_some() && options.place(to).is_some() {
-                let sum = sums.entry((from, to)).or_default();
-                *sum = (sum.0.saturating_add(1), sum.1.saturating_add(one.bytes));
-            }
+    let (trace, known_until) = (loaded.trace(), |_| u64::MAX);
+    let calls = transfers::Calls { trace, files, allocations, known_until: &known_until, wanted: &wanted };
+    transfers::Staging::default().advance(&calls, usize::MAX, &mut |process, one| {
+        let ends = (all.devices().find(process, one.from), all.devices().find(process, one.to));
+        let (Some(from), Some(to)) = ends else { return };
+        if options.place(from).is_some() && options.place(to).is_some() {
+            let sum = sums.entry((from, to)).or_default();
+            *sum = (sum.0.saturating_add(1), sum.1.saturating_add(one.bytes));
         }
-    }
+    });
     let row = |((from_device, to_device), (count, bytes))| Staged { from_device, to_device, count, bytes };
     sums.into_iter().map(row).collect()
 }

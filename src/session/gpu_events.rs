@@ -104,7 +104,7 @@ impl Context<'_, '_> {
                 }
                 None => stream,
             },
-            ActivityKind::Copy | ActivityKind::Set => format!("{bytes} {stream}"),
+            ActivityKind::Copy | ActivityKind::Set => format!("{bytes}{} {stream}", ends(activity)),
             ActivityKind::Graph => format!("graph={} {stream}", activity.value),
             ActivityKind::Wait | ActivityKind::Event if activity.value == u64::from(wire::NONE) => String::new(),
             ActivityKind::Wait | ActivityKind::Event => format!("stream=#{}", activity.value),
@@ -115,7 +115,7 @@ impl Context<'_, '_> {
                 match activity.unified().0 {
                     wire::UNIFIED_CPU_FAULT => address,
                     wire::UNIFIED_GPU_FAULT => format!("{address} groups={}", activity.value),
-                    _ => format!("{bytes} {address}"),
+                    _ => format!("{bytes}{} {address}", ends(activity)),
                 }
             }
         }
@@ -168,6 +168,15 @@ impl Context<'_, '_> {
             outcome: if is_mark || end_ns.is_some() { Outcome::Done } else { Outcome::Running },
             launched_by: None,
         })
+    }
+}
+
+/// From which device to which one something went, if it went between devices: ` from=0 to=1`.
+fn ends(activity: &Activity) -> String {
+    let end = |device: u8| if device == NO_DEVICE { "-".to_owned() } else { device.to_string() };
+    match activity.ends.map(end) {
+        [from, to] if activity.ends != [NO_DEVICE; 2] => format!(" from={from} to={to}"),
+        _ => String::new(),
     }
 }
 

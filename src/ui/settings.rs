@@ -67,6 +67,7 @@ pub fn settle(config: &Config, flags: Flags, variable: impl Fn(&str) -> Option<S
         event_columns: event_columns(config),
         thresholds: thresholds(config),
         sources: sources(config, variable("HOME")),
+        links: Default::default(),
         look: Default::default(),
         filters: crate::filter::user_folder(),
         filter_file: None,

@@ -11,6 +11,7 @@ use super::screens::events;
 use super::source_map::SourceMap;
 use super::theme::{Palette, Theme, palette};
 use super::thresholds::Thresholds;
+use crate::session::view::LinkOptions;
 
 /// Time that a prefix waits before the box says what may follow it.
 pub const CONTINUATIONS: Duration = Duration::from_millis(300);
@@ -38,6 +39,8 @@ pub struct Setup {
     pub thresholds: Thresholds,
     /// Where source lies here.
     pub sources: SourceMap,
+    /// Which devices are shown, and what links can carry.
+    pub links: LinkOptions,
     /// What every screen is seen through.
     pub look: Look,
     /// The folder of the user's filters.
@@ -67,6 +70,7 @@ impl Setup {
             event_columns: Default::default(),
             thresholds: Thresholds::default(),
             sources: SourceMap::default(),
+            links: LinkOptions::default(),
             look: Look::default(),
             filters: None,
             filter_file: None,

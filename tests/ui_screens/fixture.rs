@@ -249,6 +249,9 @@ fn renamed(body: Body, status: &mut Status, names: &[String]) -> Body {
                 MemoryPartRows::Groups(rows) => rows.rows.iter_mut().for_each(|row| name(&mut row.name)),
                 MemoryPartRows::Pools(rows) => rows.rows.iter_mut().for_each(|row| name(&mut row.name)),
                 MemoryPartRows::Growth(rows) => rows.rows.iter_mut().for_each(|row| name(&mut row.name)),
+                MemoryPartRows::Transfers(rows) => {
+                    rows.rows.iter_mut().flat_map(|row| &mut row.devices).for_each(|(_, device)| name(device));
+                }
             }
             Body::Memory(rows)
         }

@@ -135,6 +135,7 @@ pub fn found(request: &MemoryRequest, finds: impl Fn(&str) -> bool) -> Vec<usize
         MemoryPart::Groups(part) => (part.first, part.rows) = (0, usize::MAX),
         MemoryPart::Growth(part) => (part.first, part.rows) = (0, usize::MAX),
         MemoryPart::Pools(part) => (part.first, part.rows) = (0, usize::MAX),
+        MemoryPart::Transfers(part) => (part.first, part.rows) = (0, usize::MAX),
     }
     let names: Vec<String> = match memory(&whole).part {
         MemoryPartRows::Allocations(rows) => {
@@ -143,8 +144,77 @@ pub fn found(request: &MemoryRequest, finds: impl Fn(&str) -> bool) -> Vec<usize
         MemoryPartRows::Groups(rows) => rows.rows.into_iter().map(|row| row.name).collect(),
         MemoryPartRows::Pools(rows) => rows.rows.into_iter().map(|row| row.name).collect(),
         MemoryPartRows::Growth(rows) => rows.rows.into_iter().map(|row| row.name).collect(),
+        MemoryPartRows::Transfers(rows) => rows.rows.into_iter().map(|row| row.name).collect(),
     };
     (0..names.len()).filter(|&row| finds(&names[row])).collect()
+}
+
+/// What the demo's workload `multi-gpu` moves in a hundred rounds, each way with a link of its own.
+fn transfers(request: &TransfersRequest) -> TransferRows {
+    use Side::{Device, Managed, Pageable, Pinned};
+    const MIB: u64 = 1 << 20;
+    let moved = |count: u64, bytes: u64, rate: u64| Transferred {
+        count,
+        bytes,
+        time_ns: bytes.checked_div(rate).unwrap_or(0),
+        timed_bytes: bytes,
+    };
+    let name = |side: Side| match side {
+        Pageable => "host pageable".to_owned(),
+        Pinned => "host pinned".to_owned(),
+        Managed => "host managed".to_owned(),
+        Device(device) => format!("GPU {device}"),
+        Side::Unknown => "GPU ?".to_owned(),
+    };
+    let row = |(number, from, to, copies, migrations): (u64, Side, Side, Transferred, Transferred)| {
+        let cell = |cell: u64| if (cell / 3 + number).is_multiple_of(4) { (cell + 1) * (number + 1) << 20 } else { 0 };
+        let devices = [from, to].into_iter().filter_map(|side| match side {
+            Device(device) => Some((device, "NVIDIA H200".to_owned())),
+            _ => None,
+        });
+        let between = matches!((from, to), (Device(_), Device(_)));
+        let count =
+            |part: u64| if between { moved(copies.count / 2, copies.bytes / 9 * part, 50) } else { moved(0, 0, 0) };
+        TransferRow {
+            name: format!("{} > {}", name(from), name(to)),
+            from,
+            to,
+            devices: devices.collect(),
+            copies: Some(copies),
+            migrations: Some(migrations),
+            mapped: None,
+            with_access: if from == Device(1) && between { copies } else { count(1) },
+            without_access: if from == Device(1) { moved(0, 0, 0) } else { count(8) },
+            staged: (from == Device(1) && to == Device(0)).then_some((100, 200 * MIB)),
+            over_time: (0..u64::from(request.cells)).map(cell).collect(),
+            busiest: Some(Busiest {
+                bytes_per_second: 21_500_000_000,
+                at_ns: 1_234_567_890,
+                for_ns: 65_536,
+                share_pct: request.options.limit.map(|_| 86),
+            }),
+            way: between.then(|| Way {
+                can_access: Some(true),
+                native_atomics: Some(true),
+                rank: None,
+                was_enabled: true,
+            }),
+        }
+    };
+    let none = moved(0, 0, 0);
+    let all = [
+        (0, Pageable, Device(0), moved(100, 50 * MIB, 12), none),
+        (1, Pageable, Device(1), moved(100, 50 * MIB, 12), none),
+        (2, Pinned, Device(0), moved(100, 200 * MIB, 25), none),
+        (3, Managed, Device(0), none, moved(13_420, 400 * MIB, 24)),
+        (4, Device(0), Device(1), moved(200, 900 * MIB, 20), moved(13_966, 400 * MIB, 24)),
+        (5, Device(1), Pinned, moved(100, 200 * MIB, 25), none),
+        (6, Device(1), Managed, none, moved(2_400, 400 * MIB, 24)),
+        (7, Device(1), Device(0), moved(100, 400 * MIB, 200), none),
+    ];
+    let total = all.len() as u64;
+    let rows = all.into_iter().skip(request.first as usize).take(request.rows).map(row).collect();
+    TransferRows { total, first: request.first.min(total), rows }
 }
 
 pub fn memory(request: &MemoryRequest) -> MemoryRows {
@@ -152,6 +222,7 @@ pub fn memory(request: &MemoryRequest) -> MemoryRows {
         MemoryPart::Allocations(request) => MemoryPartRows::Allocations(allocations(request)),
         MemoryPart::Pools(_) => MemoryPartRows::Pools(pools()),
         MemoryPart::Growth(request) => MemoryPartRows::Growth(growth(request)),
+        MemoryPart::Transfers(request) => MemoryPartRows::Transfers(transfers(request)),
         MemoryPart::Groups(request) => {
             let mut rows: Vec<GroupRow> = (0..3).map(group).collect();
             if (request.sort.0 == GroupColumn::Peak) != request.sort.1 {

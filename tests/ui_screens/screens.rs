@@ -136,7 +136,17 @@ fn memory_that_has_grown() {
 
 #[test]
 fn memory_pools() {
-    at_each_size("memory_pools", ScreenId::Memory, "Shift-Tab j");
+    at_each_size("memory_pools", ScreenId::Memory, "Shift-Tab Shift-Tab j");
+}
+
+#[test]
+fn transfers() {
+    at_each_size("memory_transfers", ScreenId::Memory, "Shift-Tab j j j j");
+}
+
+#[test]
+fn details_of_a_transfer() {
+    at_each_size("memory_transfer_details", ScreenId::Memory, "Shift-Tab G Enter");
 }
 
 #[test]

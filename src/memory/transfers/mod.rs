@@ -24,7 +24,7 @@ use crate::trace::{Activity, ActivityKind, Bytes, NO_DEVICE, ProcessId, Trace};
 pub use access::{Access, May};
 pub use devices::{Device, Devices};
 pub use options::{DeviceMap, LinkOptions};
-pub use staged::{Staged, staged};
+pub use staged::{Calls, Staged, Staging};
 pub use topology::Way;
 pub use usage::Usage;
 

@@ -7,9 +7,9 @@
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-use crate::correlate::calls::{Found, Records, bare, choose, each};
+use crate::correlate::calls::{Found, Records, bare, choose};
 use crate::correlate::{AllocationKind, Allocations};
-use crate::trace::{Argument, Bytes, NO_DEVICE, ProcessId, Trace, TrackId};
+use crate::trace::{Api, Argument, Bytes, NO_DEVICE, ProcessId, Trace, TrackId};
 
 /// Copies into the host's memory that a thread may still send on: the newest of them.
 const PENDING: usize = 256;
@@ -83,16 +83,81 @@ impl Pending {
     }
 }
 
-/// The pairs of a process whose second copy is wanted. `files` are those of the trace, `allocations` the process's.
-#[must_use]
-pub fn staged(
-    trace: &Trace,
-    process: ProcessId,
-    files: &[Arc<dyn Bytes>],
-    allocations: &Allocations,
-    wanted: &dyn Fn(TrackId, usize) -> bool,
-) -> Vec<Staged> {
-    let chosen = choose(trace, |api, base| {
+/// Looks for pairs, call by call. It goes on where it stopped.
+#[derive(Debug, Default)]
+pub struct Staging {
+    threads: Vec<Thread>,
+}
+
+#[derive(Debug, Default)]
+struct Thread {
+    /// Its next row.
+    next: usize,
+    pending: Pending,
+}
+
+/// What pairs are looked for in.
+pub struct Calls<'a> {
+    /// The trace.
+    pub trace: &'a Trace,
+    /// Its files.
+    pub files: &'a [Arc<dyn Bytes>],
+    /// The allocations of each process.
+    pub allocations: &'a [Arc<Allocations>],
+    /// Up to when those are known, by process, ns on the trace's axis.
+    pub known_until: &'a dyn Fn(ProcessId) -> u64,
+    /// Which second copies are wanted.
+    pub wanted: &'a dyn Fn(TrackId, usize) -> bool,
+}
+
+impl Staging {
+    /// Looks through at most so many further rows, and tells of each pair; whether that were all that can be looked through.
+    pub fn advance(&mut self, calls: &Calls<'_>, most: usize, tell: &mut dyn FnMut(ProcessId, Staged)) -> bool {
+        let trace = calls.trace;
+        let chosen = choose(trace, Copies::of);
+        self.threads.resize_with(trace.tracks.len(), Thread::default);
+        let mut left = most;
+        for ((id, track), thread) in (0..).map(TrackId).zip(&trace.tracks).zip(&mut self.threads) {
+            if thread.next >= track.len() {
+                continue;
+            }
+            let mut records = Records::of(trace, track.process, calls.files);
+            let known_until = (calls.known_until)(track.process);
+            'chunks: for chunk in track.chunks() {
+                let (first, end) = (chunk.first_row(), chunk.first_row() + chunk.len());
+                if end <= thread.next {
+                    continue;
+                }
+                if !chunk.summary().apis().any(|api| chosen.get(api.index()).is_some_and(Option::is_some)) {
+                    thread.next = end;
+                    continue;
+                }
+                for row in thread.next..end {
+                    let Some(next) = left.checked_sub(1) else { return false };
+                    left = next;
+                    let inner = row - first;
+                    let api = chunk.apis().get(inner).and_then(|&api| chosen.get(usize::from(api)));
+                    if let (Some(Some(what)), Some(call), Some(offset)) = (api, chunk.call(inner), chunk.offset(inner))
+                    {
+                        if call.start_ns >= known_until {
+                            break 'chunks;
+                        }
+                        let found = Found { track: id, row, call, what, offset };
+                        let pair = thread.take(&found, &mut records, calls.allocations.get(track.process.index()));
+                        if let Some(pair) = pair.filter(|_| (calls.wanted)(id, row)) {
+                            tell(track.process, pair);
+                        }
+                    }
+                    thread.next = row + 1;
+                }
+            }
+        }
+        true
+    }
+}
+
+impl Copies {
+    fn of(api: &Api, base: &str) -> Option<Self> {
         let argument = |role| api.signature.role(role).cloned();
         let way = match bare(base).trim_end_matches("Async") {
             "Memcpy" => Way::Kind(argument("kind")),
@@ -100,22 +165,26 @@ pub fn staged(
             "MemcpyDtoH" => Way::Known(false),
             _ => return None,
         };
-        Some(Copies { to: argument("dst")?, from: argument("src")?, bytes: argument("bytes")?, way })
-    });
-    let mut records = Records::of(trace, process, files);
-    let (mut list, mut pending, mut thread) = (Vec::new(), Pending::default(), None);
-    each(trace, process, &chosen, |found: Found<'_, Copies>| {
+        Some(Self { to: argument("dst")?, from: argument("src")?, bytes: argument("bytes")?, way })
+    }
+}
+
+impl Thread {
+    /// Takes the thread's next copy: the pair whose second one it is.
+    fn take(
+        &mut self,
+        found: &Found<'_, Copies>,
+        records: &mut Records<'_>,
+        allocations: Option<&Arc<Allocations>>,
+    ) -> Option<Staged> {
         if found.call.depth != 0 || found.call.flags.failed() {
-            return;
+            return None;
         }
-        if thread.replace(found.track) != Some(found.track) {
-            pending = Pending::default();
-        }
-        let Some(record) = records.read(&found) else { return };
+        let record = records.read(found)?;
         let number = |argument| record.number(argument);
-        let numbers = (number(&found.what.to), number(&found.what.from), number(&found.what.bytes));
-        let (Some(to), Some(from), Some(bytes @ 1..)) = numbers else { return };
-        let held = |address| device(allocations, address, found.call.start_ns);
+        let (to, from) = (number(&found.what.to)?, number(&found.what.from)?);
+        let bytes = number(&found.what.bytes).filter(|&bytes| bytes > 0)?;
+        let held = |address| device(allocations?, address, found.call.start_ns);
         let current = || Some(found.call.device).filter(|&device| device != NO_DEVICE);
         let kind = match &found.what.way {
             Way::Known(to_device) => Some(KINDS[usize::from(!to_device)]),
@@ -127,15 +196,10 @@ pub fn staged(
             Some(2) => (held(from).or_else(current), None),
             _ => (held(from), held(to)),
         };
-        let copy = Copy { row: found.row, source, target, from, to, bytes };
-        if let (Some(one), Some(to)) = (pending.take(&copy), target)
-            && let Some(from) = one.source
-            && wanted(found.track, found.row)
-        {
-            list.push(Staged { track: found.track, first: one.row, second: found.row, from, to, bytes });
-        }
-    });
-    list
+        let one = self.pending.take(&Copy { row: found.row, source, target, from, to, bytes })?;
+        let (from, to) = (one.source?, target?);
+        Some(Staged { track: found.track, first: one.row, second: found.row, from, to, bytes })
+    }
 }
 
 /// The device that an address is of, if it is a device's.

@@ -1,5 +1,8 @@
 //! What the memory screen asks of the session, and what it gets.
 
+pub use super::transfers::{
+    Busiest, LinkEnd, LinkOptions, Side, TransferRow, TransferRows, Transferred, TransfersRequest, Way,
+};
 pub use crate::correlate::AllocationKind;
 
 use crate::filter::Condition;
@@ -154,6 +157,7 @@ pub enum MemoryPart {
     Groups(GroupsRequest),
     Growth(GrowthRequest),
     Pools(PoolsRequest),
+    Transfers(TransfersRequest),
 }
 
 /// What the memory screen wants to show.
@@ -380,6 +384,7 @@ pub enum MemoryPartRows {
     Groups(GroupRows),
     Growth(GrowthRows),
     Pools(PoolRows),
+    Transfers(TransferRows),
 }
 
 /// The memory screen.

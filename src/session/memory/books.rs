@@ -15,6 +15,7 @@ use super::later::Later;
 use super::moved::KnownMoved;
 use super::pools::KnownPools;
 use super::table::{Ranks, Sorting, Table, is_in_use};
+use super::transfers::KnownTransfers;
 use crate::correlate::{Allocations, Allocator, Refused};
 use crate::memory::{Account, Block, Group, Holder};
 use crate::session::labels::{Namer, thread};
@@ -56,6 +57,7 @@ pub(in crate::session) struct Books {
     order: Later<OrderOf, Arc<Vec<u32>>>,
     /// How often the order has changed.
     orders: u64,
+    pub(super) transfers: KnownTransfers,
 }
 
 /// What places in the program and threads are called.

@@ -11,6 +11,7 @@ mod pools;
 mod rows;
 mod sought;
 mod table;
+mod transfers;
 
 pub(super) use books::Books;
 pub(super) use rows::Around;

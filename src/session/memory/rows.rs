@@ -71,9 +71,16 @@ impl Model {
                 complete &= all;
                 MemoryPartRows::Growth(rows)
             }
+            MemoryPart::Transfers(transfers) => {
+                complete &= self.learn_transfers(until);
+                MemoryPartRows::Transfers(self.transfers(transfers, now))
+            }
         };
         let plot = self.live_plot(request.plot, moment.min(now), now);
-        let why_empty = self.why_no_memory(complete);
+        let why_empty = match &request.part {
+            MemoryPart::Transfers(_) => self.why_no_transfers(),
+            _ => self.why_no_memory(complete),
+        };
         let since = |ns: u64| (ns != u64::MAX).then(|| ns.saturating_sub(start));
         let found = goal.map(|goal| goal.map(since));
         let devices = self.devices(&around.readings);

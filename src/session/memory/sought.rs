@@ -25,7 +25,7 @@ impl Model {
     pub(in crate::session) fn memory_len(&mut self, request: &MemoryRequest, until: Instant) -> u64 {
         match &request.part {
             MemoryPart::Allocations(_) => self.books.order().len() as u64,
-            MemoryPart::Groups(_) | MemoryPart::Growth(_) | MemoryPart::Pools(_) => {
+            MemoryPart::Groups(_) | MemoryPart::Growth(_) | MemoryPart::Pools(_) | MemoryPart::Transfers(_) => {
                 self.memory_names(request, until).len() as u64
             }
         }
@@ -78,6 +78,9 @@ impl Model {
                 let all = super::ask::GrowthRequest { first: 0, rows: usize::MAX, ..*growth };
                 self.growth(&all, moment, until).0.rows.into_iter().map(|row| row.name).collect()
             }
+            MemoryPart::Transfers(transfers) => {
+                self.flows(&transfers.options).iter().map(super::transfers::name).collect()
+            }
         }
     }
 
@@ -96,7 +99,7 @@ impl Model {
                     _ => None,
                 }
             }
-            MemoryPart::Growth(_) | MemoryPart::Pools(_) => None,
+            MemoryPart::Growth(_) | MemoryPart::Pools(_) | MemoryPart::Transfers(_) => None,
         }
     }
 }

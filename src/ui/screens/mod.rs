@@ -137,7 +137,7 @@ pub struct Screens {
     /// The events; effects address it by name.
     pub events: events::Events,
     heatmap: heatmap::Heatmap,
-    /// The memory screen; effects address it by name.
+    /// The memory; effects address it by name, and what links can carry is set by name.
     pub memory: memory::Memory,
     output: output::Output,
 }

@@ -1,7 +1,7 @@
 //! Draws the memory screen.
 //!
 //! ```text
-//! allocations  by call site                          37 of 1,204
+//! allocations  by call site  growth  pools  transfers             37 of 1,204
 //! at 0.812 s  384.0 MiB in use   ^ peak 512.0 MiB at 1.234 s: 256 MiB managed from ...
 //!    ▂▄█▆▃                                                         the plot, and its time
 //! address        allocated by        kind       size    moved   state
@@ -14,12 +14,12 @@ use ratatui::layout::Rect;
 
 use super::state::State;
 use super::tab::Tab;
-use super::{allocations, facts, groups, growth, layout, plot, pools};
+use super::{allocations, facts, groups, growth, layout, plot, pools, transfers};
 use crate::session::view::{AllocationColumn, AllocationRow, AllocationState, GroupColumn, GroupRow, PoolRow, Status};
 use crate::ui::keys::Context;
 use crate::ui::lens;
 use crate::ui::text::format;
-use crate::ui::theme::Role;
+use crate::ui::theme::{Role, devices};
 use crate::ui::widgets::paint::Paint;
 use crate::ui::widgets::{fields, split};
 
@@ -46,6 +46,9 @@ pub fn draw(state: &State, paint: &mut Paint<'_>, area: Rect, status: &Status) {
         (Some(0), None) if state.tab == Tab::Pools => {
             empty(paint, "no pools: cudaMallocAsync and cudaMemPoolCreate would use some");
         }
+        (Some(0), None) if through.is_none() && state.tab == Tab::Transfers => {
+            empty(paint, "nothing has moved between the host and a device yet");
+        }
         (Some(0), None) => {
             let why = through.map(lens::words::empty).unwrap_or_default();
             empty(paint, &paint.fill(Context::Memory, &why));
@@ -53,7 +56,8 @@ pub fn draw(state: &State, paint: &mut Paint<'_>, area: Rect, status: &Status) {
         (Some(_), None) if state.tab == Tab::Allocations => table(state, paint, &parts),
         (Some(_), None) if state.tab == Tab::Groups => summed(state, paint, &parts),
         (Some(_), None) if state.tab == Tab::Growth => grown(state, paint, &parts),
-        (Some(_), None) => pooled(state, paint, &parts),
+        (Some(_), None) if state.tab == Tab::Pools => pooled(state, paint, &parts),
+        (Some(_), None) => moved(state, paint, &parts),
     }
     if let Some(below) = parts.below {
         about(state, paint, below);
@@ -156,6 +160,7 @@ fn allocation(paint: &mut Paint<'_>, line: Rect, row: &AllocationRow, columns: &
             (AllocationColumn::State, AllocationState::InUse | AllocationState::Temporary) => Role::Plain,
             (AllocationColumn::State, _) => Role::Dim,
             _ if value == "-" => Role::Dim,
+            (AllocationColumn::Device, _) => row.device.map_or(Role::Plain, |device| devices::role(device.into())),
             _ => Role::Plain,
         };
         if allocations::is_text(column) {
@@ -207,7 +212,8 @@ fn group(paint: &mut Paint<'_>, line: Rect, row: &GroupRow, columns: &[GroupColu
         let role = if value == "-" { Role::Dim } else { Role::Plain };
         paint.right(x + 1, line.y, cells - 1, &value, role);
     }
-    let end = paint.name(line.x, line.y, x.saturating_sub(line.x), &row.name, Role::Site);
+    let role = devices::of_label(&row.name).map_or(Role::Site, devices::role);
+    let end = paint.name(line.x, line.y, x.saturating_sub(line.x), &row.name, role);
     paint.mark((line.x, line.y), end, &row.name);
 }
 
@@ -243,6 +249,18 @@ fn grown(state: &State, paint: &mut Paint<'_>, parts: &layout::Layout) {
         let end = paint.name(line.x, y, x.saturating_sub(line.x), &row.name, Role::Site);
         paint.mark((line.x, y), end, &row.name);
         if number == state.growth.cursor {
+            paint.lay_over(line, Role::Cursor);
+        }
+    }
+}
+
+fn moved(state: &State, paint: &mut Paint<'_>, parts: &layout::Layout) {
+    transfers::heading(paint, parts.heading);
+    for (y, number) in (parts.list.y..parts.list.bottom()).zip(state.transfers.first..) {
+        let Some(row) = state.transfer_at(number) else { continue };
+        let line = Rect { y, height: 1, ..parts.list };
+        transfers::row(paint, line, row);
+        if number == state.transfers.cursor {
             paint.lay_over(line, Role::Cursor);
         }
     }
@@ -314,9 +332,10 @@ fn about(state: &State, paint: &mut Paint<'_>, area: Rect) {
             let values = [GroupColumn::Count, GroupColumn::Bytes, GroupColumn::Peak].map(value).join("   ");
             [row.name.clone(), format!("{values}{note}")]
         }
-        (None, None, None) => match state.pool() {
-            Some(row) => about_pool(row),
-            None => return,
+        (None, None, None) => match (state.pool(), state.transfer()) {
+            (Some(row), _) => about_pool(row),
+            (None, Some(row)) => transfers::lines(row),
+            (None, None) => return,
         },
     };
     paint.name(area.x, area.y, area.width, &lines[0], Role::Strong);

@@ -10,6 +10,7 @@ mod plot;
 mod pools;
 mod state;
 mod tab;
+mod transfers;
 mod update;
 
 use ratatui::layout::{Rect, Size};
@@ -74,6 +75,9 @@ impl Screen for Memory {
         if let Some(row) = self.pool() {
             let values = pools::ORDER.map(|column| format!("{} {}", pools::title(column), pools::value(column, row)));
             return Some(format!("{}\t{}", row.name, values.join("\t")));
+        }
+        if let Some(row) = self.transfer() {
+            return Some(transfers::text(row));
         }
         let row = self.group()?;
         let values = groups::ORDER.map(|column| format!("{} {}", groups::title(column), groups::value(column, row)));

@@ -2,11 +2,12 @@
 
 use super::layout::Layout;
 use super::tab::Tab;
-use super::{allocations, facts};
+use super::{allocations, facts, transfers};
 use crate::session::view::{
     AllocationColumn, AllocationId, AllocationRow, AllocationsRequest, AllocationsRows, GroupColumn, GroupKey,
-    GroupRow, GroupRows, GroupsRequest, GrowthGrouping, GrowthRequest, GrowthRow, GrowthRows, LivePlot, MemoryGrouping,
-    MemoryPart, MemoryPartRows, MemoryRequest, MemoryRows, Moment, PoolRow, PoolRows, PoolsRequest,
+    GroupRow, GroupRows, GroupsRequest, GrowthGrouping, GrowthRequest, GrowthRow, GrowthRows, LinkOptions, LivePlot,
+    MemoryGrouping, MemoryPart, MemoryPartRows, MemoryRequest, MemoryRows, Moment, PoolRow, PoolRows, PoolsRequest,
+    TransferRow, TransferRows, TransfersRequest,
 };
 use crate::ui::screens::Place;
 use crate::ui::widgets::list::Window;
@@ -40,6 +41,10 @@ pub struct State {
     pub pools: Window,
     /// The moment since which it has grown, ns since the trace began; `None`: its beginning.
     pub since: Option<u64>,
+    /// Which transfers are on the screen.
+    pub transfers: Window,
+    /// Which devices are shown, and what links can carry.
+    pub links: LinkOptions,
     /// The moment that is looked at, ns since the trace began; `None`: the newest.
     pub moment: Option<u64>,
     /// A moment to be found, which is looked at then.
@@ -70,6 +75,8 @@ impl Default for State {
             growth_by: GrowthGrouping::default(),
             pools: Window::default(),
             since: None,
+            transfers: Window::default(),
+            links: LinkOptions::default(),
             moment: None,
             goal: None,
             notice: None,
@@ -111,6 +118,12 @@ impl State {
             Tab::Groups => MemoryPart::Groups(GroupsRequest { by: self.by, sort: self.groups_sort, first, rows }),
             Tab::Pools => MemoryPart::Pools(PoolsRequest { first, rows }),
             Tab::Growth => MemoryPart::Growth(GrowthRequest { since: self.since, by: self.growth_by, first, rows }),
+            Tab::Transfers => MemoryPart::Transfers(TransfersRequest {
+                options: self.links,
+                cells: transfers::use_cells(layout.list.width),
+                first,
+                rows,
+            }),
         };
         MemoryRequest { plot: layout.list.width, moment: self.moment, goal: self.goal.clone(), part }
     }
@@ -122,6 +135,7 @@ impl State {
             Tab::Groups => self.groups,
             Tab::Growth => self.growth,
             Tab::Pools => self.pools,
+            Tab::Transfers => self.transfers,
         }
     }
 
@@ -132,6 +146,7 @@ impl State {
             Tab::Groups => &mut self.groups,
             Tab::Growth => &mut self.growth,
             Tab::Pools => &mut self.pools,
+            Tab::Transfers => &mut self.transfers,
         }
     }
 
@@ -169,12 +184,21 @@ impl State {
         }
     }
 
+    fn transfer_rows(&self) -> Option<&TransferRows> {
+        match self.rows.as_ref().map(|rows| &rows.part) {
+            Some(MemoryPartRows::Transfers(rows)) if self.tab == Tab::Transfers => Some(rows),
+            _ => None,
+        }
+    }
+
     /// Rows in the list; `None` until they have come.
     pub fn known_total(&self) -> Option<u64> {
         let allocations = self.allocation_rows().map(|rows| rows.total);
         let groups = self.group_rows().map(|rows| rows.total);
         let growth = self.growth_rows().map(|rows| rows.total);
-        allocations.or(groups).or(growth).or_else(|| self.pool_rows().map(|rows| rows.total))
+        let pools = || self.pool_rows().map(|rows| rows.total);
+        let transfers = || self.transfer_rows().map(|rows| rows.total);
+        allocations.or(groups).or(growth).or_else(pools).or_else(transfers)
     }
 
     /// Rows in the list.
@@ -227,6 +251,17 @@ impl State {
         self.grown_at(self.growth.cursor)
     }
 
+    /// What moved between two ends, if its row has come.
+    pub fn transfer_at(&self, number: u64) -> Option<&TransferRow> {
+        let rows = self.transfer_rows()?;
+        rows.rows.get(usize::try_from(number.checked_sub(rows.first)?).ok()?)
+    }
+
+    /// The cursor's pair of ends, if its row has come.
+    pub fn transfer(&self) -> Option<&TransferRow> {
+        self.transfer_at(self.transfers.cursor)
+    }
+
     /// All that is known of the cursor's row, if it has come.
     pub fn details(&self) -> Vec<(String, String)> {
         if let Some(row) = self.allocation() {
@@ -238,7 +273,8 @@ impl State {
         }
         let growth = || self.grown().map(facts::of_growth);
         let pool = || self.pool().map(|row| row.details.clone());
-        self.group().map(facts::of_group).or_else(growth).or_else(pool).unwrap_or_default()
+        let transfer = || self.transfer().map(transfers::facts);
+        self.group().map(facts::of_group).or_else(growth).or_else(pool).or_else(transfer).unwrap_or_default()
     }
 
     /// Heading of that.
@@ -247,7 +283,10 @@ impl State {
             (Some(row), ..) => allocations::place_of(row),
             (None, Some(row), _) => row.name.clone(),
             (None, None, Some(row)) => row.name.clone(),
-            (None, None, None) => self.pool().map(|row| row.name.clone()).unwrap_or_default(),
+            (None, None, None) => {
+                let transfer = || self.transfer().map(|row| row.name.clone());
+                self.pool().map(|row| row.name.clone()).or_else(transfer).unwrap_or_default()
+            }
         }
     }
 

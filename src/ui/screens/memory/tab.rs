@@ -12,11 +12,13 @@ pub enum Tab {
     Growth,
     /// Memory pools.
     Pools,
+    /// What moved between the host and devices.
+    Transfers,
 }
 
 impl Tab {
     /// All of them, in their order.
-    pub const ALL: [Self; 4] = [Self::Allocations, Self::Groups, Self::Growth, Self::Pools];
+    pub const ALL: [Self; 5] = [Self::Allocations, Self::Groups, Self::Growth, Self::Pools, Self::Transfers];
 
     /// Its name on the screen.
     pub fn title(self) -> &'static str {
@@ -25,6 +27,7 @@ impl Tab {
             Self::Groups => "by call site",
             Self::Growth => "growth",
             Self::Pools => "pools",
+            Self::Transfers => "transfers",
         }
     }
 
@@ -35,6 +38,7 @@ impl Tab {
             Self::Groups => "groups",
             Self::Growth => "growth",
             Self::Pools => "pools",
+            Self::Transfers => "transfers",
         }
     }
 

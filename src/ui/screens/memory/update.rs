@@ -33,9 +33,11 @@ pub fn update(state: &mut State, action: Action, body: Size) -> Effect {
             Tab::Allocations => state.sort.1 = !state.sort.1,
             Tab::Groups => state.groups_sort.1 = !state.groups_sort.1,
             Tab::Growth | Tab::Pools => {}
+            // They stand in order of their ends.
+            Tab::Transfers => {}
         },
         Action::GroupNext => match state.tab {
-            Tab::Allocations | Tab::Pools => state.tab = Tab::Groups,
+            Tab::Allocations | Tab::Pools | Tab::Transfers => state.tab = Tab::Groups,
             Tab::Groups => {
                 state.by = groups::next(state.by);
                 state.begin_anew();
@@ -133,6 +135,8 @@ fn sort_by_neighbour(state: &mut State, cells: u16, step: isize) {
         }
         // What has grown most comes first, and the largest pool.
         Tab::Growth | Tab::Pools => {}
+        // They stand in order of their ends.
+        Tab::Transfers => {}
     }
 }
 
