@@ -148,7 +148,7 @@ fn rows_are_in_the_order_that_was_asked_for_and_the_cursor_is_found_in_each() {
                 AllocationColumn::Thread => (0, row.thread.clone()),
                 AllocationColumn::Made => (row.from_ns, String::new()),
                 // From its return on to its release, of which the row has the begin of the call.
-                AllocationColumn::Lifetime => return (0, String::new()),
+                AllocationColumn::Lifetime => (0, String::new()),
                 _ => (row.state as u64, String::new()),
             };
             for pair in all.rows.windows(2) {

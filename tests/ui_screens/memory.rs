@@ -167,7 +167,8 @@ fn transfers(request: &TransfersRequest) -> TransferRows {
         Side::Unknown => "GPU ?".to_owned(),
     };
     let row = |(number, from, to, copies, migrations): (u64, Side, Side, Transferred, Transferred)| {
-        let cell = |cell: u64| if (cell / 3 + number).is_multiple_of(4) { (cell + 1) * (number + 1) << 20 } else { 0 };
+        let cell =
+            |cell: u64| if (cell / 3 + number).is_multiple_of(4) { ((cell + 1) * (number + 1)) << 20 } else { 0 };
         let devices = [from, to].into_iter().filter_map(|side| match side {
             Device(device) => Some((device, "NVIDIA H200".to_owned())),
             _ => None,
@@ -193,7 +194,7 @@ fn transfers(request: &TransfersRequest) -> TransferRows {
                 for_ns: 65_536,
                 share_pct: request.options.limit.map(|_| 86),
             }),
-            way: between.then(|| Way {
+            way: between.then_some(Way {
                 can_access: Some(true),
                 native_atomics: Some(true),
                 rank: None,
