@@ -42,8 +42,9 @@ fn pages_that_bounce_are_told_one_by_one() {
     // Six faults for each 2 MiB, once to write it all, and once each round.
     assert_eq!(of("cpu_faults"), (rounds + 1) * 6 * 32);
     assert_eq!(of("faults"), of("cpu_faults") + of("gpu_faults"));
-    for order in ["cpu_pattern", "gpu_pattern"] {
-        assert_eq!(one[order], json!({ "kind": "sequential", "stride_bytes": null }), "{order}");
+    // The stand-in's device faults three times for each 2 MiB, at places that it makes up: they are in no order.
+    for (order, kind) in [("cpu_pattern", "sequential"), ("gpu_pattern", "random")] {
+        assert_eq!(one[order], json!({ "kind": kind, "stride_bytes": null }), "{order}");
     }
     let text = report_text(&[folder.path()]);
     assert!(text.contains("the CPU meets it in sequence"), "{text}");
@@ -96,7 +97,8 @@ fn what_a_real_device_recorded_comes_out_to_the_page() {
     let one = only(&report);
     let of = |key: &str| one[key].as_u64().unwrap_or_else(|| panic!("{key}: {one}"));
     assert_eq!((of("alternations"), of("most_alternations")), (3 * 256, 3));
-    assert_eq!((of("moved_once_bytes"), of("moved_pct"), of("contradicted_bytes")), (MIB, 400, 0));
+    // Two pages came to where they were: CUPTI has lost the record of their way back (docs/limits.md).
+    assert_eq!((of("moved_once_bytes"), of("moved_pct"), of("contradicted_bytes")), (MIB, 400, 8192));
     assert_eq!((of("prefetched_bytes"), of("needless_bytes"), of("evicted_bytes")), (MIB, 0, 0));
     assert_eq!(one["last_pages"], json!({ "host": 256, "device": 0, "several": 0, "unknown": 0 }));
     assert_eq!((of("cpu_faults"), of("gpu_faults")), (15, 3));

@@ -214,10 +214,17 @@ fn colours_and_letters_are_those_that_the_terminal_has() {
     }
     let mut terminal = open("overview").env("LANG", "C").start();
     terminal.wait_for(&["ENDED", "---"]);
-    for keys in ["2", "?", "?6", "\r", "\x1b9"] {
+    for (keys, shows) in [
+        ("2", "by thread"),
+        ("?", "help: calls"),
+        ("?6", "every event in order"),
+        ("\r", "+-"),
+        ("\x1b", "Enter details"),
+        ("9", "only a program started by"),
+    ] {
         terminal.keys(keys);
+        terminal.wait_for(&[shows]);
     }
-    terminal.wait_for(&["output"]);
     terminal.keys("q");
     terminal.exits_with(Exit::Status(0));
     let bytes = terminal.bytes();
