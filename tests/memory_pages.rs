@@ -104,3 +104,14 @@ fn what_a_real_device_recorded_comes_out_to_the_page() {
     assert_eq!((of("cpu_faults"), of("gpu_faults")), (15, 3));
     assert_eq!(one["gpu_pattern"]["kind"], "undecided");
 }
+
+/// Blocks of 2 MiB prefetched to the device or back, 64 KiB of one once more, the rest written by the CPU alone: pages are
+/// where `cudaMemRangeGetAttribute` said in that run, and where nothing was prefetched there is no record of them.
+#[test]
+fn pages_are_where_the_driver_said_that_it_put_them() {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/h200-places.log");
+    let report = report(&[&path]);
+    let one = only(&report);
+    assert_eq!(one["last_pages"], json!({ "device": 4112, "host": 2032, "several": 0, "unknown": 2048 }));
+    assert_eq!((&one["prefetched_bytes"], &one["faults"]), (&json!(33_619_968), &Value::Null));
+}
