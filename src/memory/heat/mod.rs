@@ -1,7 +1,7 @@
 //! Activity of unified memory by address and time, summed up so that any rectangle of it is had at once.
 //!
 //! A [`Heat`] is made of a process's records in the order of their rows: pieces of 1,024, and above them nodes of eight,
-//! each with a span of time and its sums by address ([`profile::Profile`]). What lies within one column of a picture
+//! each with a span of time and its sums by address (`profile::Profile`). What lies within one column of a picture
 //! costs a few steps for each row of it, however many records there are; only pieces that a column's edge cuts are read
 //! record by record. So a picture costs by its cells, and it is right to the record at every zoom. Records may come in
 //! any order: pieces whose times overlap only cost more.
