@@ -86,12 +86,6 @@ impl Lives {
         self.finder.version()
     }
 
-    /// Whether they were those of the trace as it was when they were last asked for.
-    #[allow(dead_code, reason = "for screens that say so")]
-    pub(in crate::session) const fn is_current(&self) -> bool {
-        self.is_current
-    }
-
     /// For a lens.
     pub(in crate::session) fn allocated(&self) -> Allocated<'_> {
         Allocated { all: self.finder.all(), version: self.finder.version(), known_until: &self.known_until }

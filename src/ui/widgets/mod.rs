@@ -1,6 +1,7 @@
 //! Things that several screens draw with.
 
 pub mod area;
+pub mod columns;
 pub mod fields;
 pub mod input;
 pub mod list;

@@ -2,6 +2,7 @@
 
 use crate::session::view::{CallRow, Column};
 use crate::ui::text::format;
+use crate::ui::widgets::columns;
 
 /// Which columns the user wants beside the name.
 #[derive(Clone, Debug, PartialEq, Eq, Default)]
@@ -90,13 +91,7 @@ pub fn visible(chosen: &Chosen, cells: u16) -> Vec<Column> {
         Chosen::Automatic => (TELLING.to_vec(), NAME_FIRST.max(cells / 3).min((cells / 2).max(NAME_LEAST))),
         Chosen::Only(wanted) => (TELLING.into_iter().filter(|c| wanted.contains(c)).collect(), NAME_LEAST),
     };
-    let mut room = cells.saturating_sub(least);
-    let mut fitting = Vec::new();
-    for column in candidates {
-        let Some(left) = room.checked_sub(width(column)) else { break };
-        room = left;
-        fitting.push(column);
-    }
+    let fitting = columns::fitting(candidates, cells.saturating_sub(least), width);
     let order = match chosen {
         Chosen::Automatic => ORDER.as_slice(),
         Chosen::Only(wanted) => wanted,

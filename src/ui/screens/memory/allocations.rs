@@ -2,6 +2,7 @@
 
 use crate::session::view::{AllocationColumn, AllocationRow, AllocationState};
 use crate::ui::text::format;
+use crate::ui::widgets::columns;
 
 /// Columns right of the call site, from left to right.
 pub const ORDER: [AllocationColumn; 10] = [
@@ -79,14 +80,7 @@ pub const fn is_text(column: AllocationColumn) -> bool {
 
 /// The columns to show right of the call site in so many cells, from left to right.
 pub fn visible(cells: u16) -> Vec<AllocationColumn> {
-    let mut room = cells.saturating_sub(address(cells) + SITE_FIRST.min(cells / 3));
-    let mut fitting = Vec::new();
-    for column in TELLING {
-        let Some(left) = room.checked_sub(width(column)) else { break };
-        room = left;
-        fitting.push(column);
-    }
-    ORDER.into_iter().filter(|column| fitting.contains(column)).collect()
+    columns::visible(&ORDER, &TELLING, cells.saturating_sub(address(cells) + SITE_FIRST.min(cells / 3)), width)
 }
 
 /// Cells of the address in a list of so many.

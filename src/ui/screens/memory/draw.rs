@@ -21,7 +21,7 @@ use crate::ui::lens;
 use crate::ui::text::format;
 use crate::ui::theme::{Role, devices};
 use crate::ui::widgets::paint::Paint;
-use crate::ui::widgets::{fields, split};
+use crate::ui::widgets::{columns, fields, split};
 
 /// Draws the screen.
 pub fn draw(state: &State, paint: &mut Paint<'_>, area: Rect, status: &Status) {
@@ -124,17 +124,14 @@ fn table(state: &State, paint: &mut Paint<'_>, parts: &layout::Layout) {
     let columns = allocations::visible(parts.list.width);
     let address = allocations::address(parts.list.width);
     let heading = parts.heading;
-    let mut x = heading.right();
-    for &column in columns.iter().rev() {
-        let cells = allocations::width(column);
-        x = x.saturating_sub(cells);
+    let x = columns::from_right(&columns, heading.right(), allocations::width, |column, x, cells| {
         let (title, role) = titled(allocations::title(column), column, &state.sort);
         if allocations::is_text(column) {
-            paint.text(x + 1, heading.y, cells - 1, &title, role);
+            paint.text(x, heading.y, cells, &title, role);
         } else {
-            paint.right(x + 1, heading.y, cells - 1, &title, role);
+            paint.right(x, heading.y, cells, &title, role);
         }
-    }
+    });
     let (title, role) = titled(allocations::title(AllocationColumn::Site), AllocationColumn::Site, &state.sort);
     paint.text(heading.x + address, heading.y, x.saturating_sub(heading.x + address), &title, role);
     let (title, role) = titled(allocations::title(AllocationColumn::Address), AllocationColumn::Address, &state.sort);
@@ -150,10 +147,7 @@ fn table(state: &State, paint: &mut Paint<'_>, parts: &layout::Layout) {
 }
 
 fn allocation(paint: &mut Paint<'_>, line: Rect, row: &AllocationRow, columns: &[AllocationColumn]) {
-    let mut x = line.right();
-    for &column in columns.iter().rev() {
-        let cells = allocations::width(column);
-        x = x.saturating_sub(cells);
+    let x = columns::from_right(columns, line.right(), allocations::width, |column, x, cells| {
         let value = allocations::value(column, row);
         let role = match (column, row.state) {
             (AllocationColumn::State, AllocationState::Leaked) => Role::Bad,
@@ -164,14 +158,14 @@ fn allocation(paint: &mut Paint<'_>, line: Rect, row: &AllocationRow, columns: &
             _ => Role::Plain,
         };
         if allocations::is_text(column) {
-            let end = paint.text(x + 1, line.y, cells - 1, &value, role);
+            let end = paint.text(x, line.y, cells, &value, role);
             if column == AllocationColumn::Kind {
-                paint.mark((x + 1, line.y), end, &value);
+                paint.mark((x, line.y), end, &value);
             }
         } else {
-            paint.right(x + 1, line.y, cells - 1, &value, role);
+            paint.right(x, line.y, cells, &value, role);
         }
-    }
+    });
     let address = allocations::address(line.width);
     let text = allocations::value(AllocationColumn::Address, row);
     let end = paint.text(line.x, line.y, address.saturating_sub(1), &text, Role::Plain);
@@ -184,13 +178,10 @@ fn allocation(paint: &mut Paint<'_>, line: Rect, row: &AllocationRow, columns: &
 fn summed(state: &State, paint: &mut Paint<'_>, parts: &layout::Layout) {
     let columns = groups::visible(parts.list.width);
     let heading = parts.heading;
-    let mut x = heading.right();
-    for &column in columns.iter().rev() {
-        let cells = groups::width(column);
-        x = x.saturating_sub(cells);
+    let x = columns::from_right(&columns, heading.right(), groups::width, |column, x, cells| {
         let (title, role) = titled(groups::title(column), column, &state.groups_sort);
-        paint.right(x + 1, heading.y, cells - 1, &title, role);
-    }
+        paint.right(x, heading.y, cells, &title, role);
+    });
     let (title, role) = titled(groups::by(state.by), GroupColumn::Name, &state.groups_sort);
     paint.text(heading.x, heading.y, x.saturating_sub(heading.x), &title, role);
     for (y, number) in (parts.list.y..parts.list.bottom()).zip(state.groups.first..) {
@@ -204,14 +195,11 @@ fn summed(state: &State, paint: &mut Paint<'_>, parts: &layout::Layout) {
 }
 
 fn group(paint: &mut Paint<'_>, line: Rect, row: &GroupRow, columns: &[GroupColumn]) {
-    let mut x = line.right();
-    for &column in columns.iter().rev() {
-        let cells = groups::width(column);
-        x = x.saturating_sub(cells);
+    let x = columns::from_right(columns, line.right(), groups::width, |column, x, cells| {
         let value = groups::value(column, row);
         let role = if value == "-" { Role::Dim } else { Role::Plain };
-        paint.right(x + 1, line.y, cells - 1, &value, role);
-    }
+        paint.right(x, line.y, cells, &value, role);
+    });
     let role = devices::of_label(&row.name).map_or(Role::Site, devices::role);
     let end = paint.name(line.x, line.y, x.saturating_sub(line.x), &row.name, role);
     paint.mark((line.x, line.y), end, &row.name);
@@ -220,20 +208,14 @@ fn group(paint: &mut Paint<'_>, line: Rect, row: &GroupRow, columns: &[GroupColu
 fn grown(state: &State, paint: &mut Paint<'_>, parts: &layout::Layout) {
     let columns = growth::visible(parts.list.width);
     let heading = parts.heading;
-    let mut x = heading.right();
-    for &column in columns.iter().rev() {
-        let cells = growth::width(column);
-        x = x.saturating_sub(cells);
-        paint.right(x + 1, heading.y, cells - 1, growth::title(column), Role::Dim);
-    }
+    let x = columns::from_right(&columns, heading.right(), growth::width, |column, x, cells| {
+        paint.right(x, heading.y, cells, growth::title(column), Role::Dim);
+    });
     paint.text(heading.x, heading.y, x.saturating_sub(heading.x), &compared(state), Role::Dim);
     for (y, number) in (parts.list.y..parts.list.bottom()).zip(state.growth.first..) {
         let Some(row) = state.grown_at(number) else { continue };
         let line = Rect { y, height: 1, ..parts.list };
-        let mut x = line.right();
-        for &column in columns.iter().rev() {
-            let cells = growth::width(column);
-            x = x.saturating_sub(cells);
+        let x = columns::from_right(&columns, line.right(), growth::width, |column, x, cells| {
             let role = match (column, row.bytes) {
                 (growth::Column::Bytes, Some(1..)) => Role::Warning,
                 (growth::Column::Bytes, Some(..=-1)) => Role::Good,
@@ -241,11 +223,11 @@ fn grown(state: &State, paint: &mut Paint<'_>, parts: &layout::Layout) {
             };
             let value = growth::value(column, row);
             if column == growth::Column::Verdict {
-                paint.text(x + 1, y, cells - 1, &value, Role::Dim);
+                paint.text(x, y, cells, &value, Role::Dim);
             } else {
-                paint.right(x + 1, y, cells - 1, &value, role);
+                paint.right(x, y, cells, &value, role);
             }
-        }
+        });
         let end = paint.name(line.x, y, x.saturating_sub(line.x), &row.name, Role::Site);
         paint.mark((line.x, y), end, &row.name);
         if number == state.growth.cursor {
@@ -269,24 +251,18 @@ fn moved(state: &State, paint: &mut Paint<'_>, parts: &layout::Layout) {
 fn pooled(state: &State, paint: &mut Paint<'_>, parts: &layout::Layout) {
     let columns = pools::visible(parts.list.width);
     let heading = parts.heading;
-    let mut x = heading.right();
-    for &column in columns.iter().rev() {
-        let cells = pools::width(column);
-        x = x.saturating_sub(cells);
-        paint.right(x + 1, heading.y, cells - 1, pools::title(column), Role::Dim);
-    }
+    let x = columns::from_right(&columns, heading.right(), pools::width, |column, x, cells| {
+        paint.right(x, heading.y, cells, pools::title(column), Role::Dim);
+    });
     paint.text(heading.x, heading.y, x.saturating_sub(heading.x), "pool", Role::Dim);
     for (y, number) in (parts.list.y..parts.list.bottom()).zip(state.pools.first..) {
         let Some(row) = state.pool_at(number) else { continue };
         let line = Rect { y, height: 1, ..parts.list };
-        let mut x = line.right();
-        for &column in columns.iter().rev() {
-            let cells = pools::width(column);
-            x = x.saturating_sub(cells);
+        let x = columns::from_right(&columns, line.right(), pools::width, |column, x, cells| {
             let value = pools::value(column, row);
             let role = if value == "-" { Role::Dim } else { Role::Plain };
-            paint.right(x + 1, y, cells - 1, &value, role);
-        }
+            paint.right(x, y, cells, &value, role);
+        });
         let end = paint.name(line.x, y, x.saturating_sub(line.x), &row.name, Role::Plain);
         paint.mark((line.x, y), end, &row.name);
         if number == state.pools.cursor {

@@ -2,6 +2,7 @@
 
 use crate::session::view::{GroupColumn, GroupRow, MemoryGrouping};
 use crate::ui::text::format;
+use crate::ui::widgets::columns;
 
 /// Columns right of the name, from left to right.
 pub const ORDER: [GroupColumn; 6] = [
@@ -53,14 +54,7 @@ pub fn width(column: GroupColumn) -> u16 {
 
 /// The columns to show right of the name in so many cells, from left to right.
 pub fn visible(cells: u16) -> Vec<GroupColumn> {
-    let mut room = cells.saturating_sub(NAME_FIRST.min(cells / 3));
-    let mut fitting = Vec::new();
-    for column in TELLING {
-        let Some(left) = room.checked_sub(width(column)) else { break };
-        room = left;
-        fitting.push(column);
-    }
-    ORDER.into_iter().filter(|column| fitting.contains(column)).collect()
+    columns::visible(&ORDER, &TELLING, cells.saturating_sub(NAME_FIRST.min(cells / 3)), width)
 }
 
 /// Columns to sort by, from left to right.

@@ -2,6 +2,7 @@
 
 use crate::session::view::{GrowthGrouping, GrowthRow, HeldThen};
 use crate::ui::text::format;
+use crate::ui::widgets::columns;
 
 /// A column right of the name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -54,14 +55,7 @@ pub fn width(column: Column) -> u16 {
 
 /// The columns to show right of the name in so many cells, from left to right.
 pub fn visible(cells: u16) -> Vec<Column> {
-    let mut room = cells.saturating_sub(NAME_FIRST.min(cells / 3));
-    let mut fitting = Vec::new();
-    for column in TELLING {
-        let Some(left) = room.checked_sub(width(column)) else { break };
-        room = left;
-        fitting.push(column);
-    }
-    ORDER.into_iter().filter(|column| fitting.contains(column)).collect()
+    columns::visible(&ORDER, &TELLING, cells.saturating_sub(NAME_FIRST.min(cells / 3)), width)
 }
 
 /// What it is summed up by, in words.

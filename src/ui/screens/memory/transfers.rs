@@ -5,6 +5,7 @@ use ratatui::layout::Rect;
 use crate::session::view::{Busiest, Side, TransferRow, Transferred};
 use crate::ui::text::format;
 use crate::ui::theme::{Role, devices};
+use crate::ui::widgets::columns;
 use crate::ui::widgets::paint::Paint;
 use crate::ui::widgets::spark;
 
@@ -77,14 +78,7 @@ fn width(column: Column) -> u16 {
 
 /// The columns that fit into so many cells, from left to right.
 fn visible(cells: u16) -> Vec<Column> {
-    let mut room = cells.saturating_sub(ENDS + USE.0 + 1);
-    let mut fitting = Vec::new();
-    for column in TELLING {
-        let Some(left) = room.checked_sub(width(column)) else { break };
-        room = left;
-        fitting.push(column);
-    }
-    ORDER.into_iter().filter(|column| fitting.contains(column)).collect()
+    columns::visible(&ORDER, &TELLING, cells.saturating_sub(ENDS + USE.0 + 1), width)
 }
 
 /// Cells of a link's use over time in a list of so many.
