@@ -20,7 +20,7 @@ use zerocopy::IntoBytes;
 
 use super::chunk::Chunk;
 use super::frames::{Counts, Frame, Sink, Stop};
-use super::look::page;
+use super::look::{FirstPage, first_page};
 use super::statements::Statements;
 use crate::parse::native::piece::bytes_of;
 use crate::parse::native::window::Windowed;
@@ -73,18 +73,32 @@ pub struct Passed {
     pub more: bool,
 }
 
+/// A file as it was found.
+pub enum Opened {
+    /// A recording.
+    Recording(Box<Followed>),
+    /// Perhaps a recording of which nothing has been written yet.
+    Unwritten,
+    /// No recording.
+    Foreign,
+}
+
 impl Followed {
-    /// Begins to follow a file; `None` if it is no recording, or not one yet. `ours`: nobody else is to read it, so what
-    /// is overwritten in it is lost.
+    /// Begins to follow a file, if it is a recording. `ours`: nobody else is to read it, so what is overwritten in it is
+    /// lost.
     ///
     /// # Errors
     /// When it cannot be read.
-    pub fn open(path: &Path, ours: bool) -> io::Result<Option<Self>> {
+    pub fn open(path: &Path, ours: bool) -> io::Result<Opened> {
         let bytes = Windowed::new(Arc::new(FileBytes::open(path)?));
-        let Some(page) = page(&bytes)? else { return Ok(None) };
+        let page = match first_page(&bytes)? {
+            FirstPage::Recording(page) => page,
+            FirstPage::Unwritten => return Ok(Opened::Unwritten),
+            FirstPage::Foreign => return Ok(Opened::Foreign),
+        };
         let counts = Counts { file: identity(&page), ..Counts::default() };
         let known_discarded = if ours { 0 } else { page.discarded };
-        Ok(Some(Self {
+        Ok(Opened::Recording(Box::new(Self {
             bytes,
             path: path.to_owned(),
             header: page,
@@ -105,7 +119,7 @@ impl Followed {
             told_lost: 0,
             told_dropped: 0,
             gone: None,
-        }))
+        })))
     }
 
     /// Its path.

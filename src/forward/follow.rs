@@ -1,12 +1,12 @@
 //! All files of a recording, those to come included.
 
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::time::{Duration, Instant, SystemTime};
 use umtui_wire::frame::{END_GONE, END_LEFT};
 use umtui_wire::header::STATE_ENDED;
 
-use super::file::{Followed, Passed};
+use super::file::{Followed, Opened, Passed};
 use super::frames::{Sink, Stop};
 use super::life;
 use crate::source::{Found, Paths};
@@ -84,13 +84,12 @@ impl Follower {
         }
         for found in std::mem::take(&mut self.waiting) {
             match Followed::open(&found.path, self.private) {
-                Ok(Some(file)) => {
+                Ok(Opened::Recording(file)) => {
                     self.seen += 1;
-                    self.files.push(file);
+                    self.files.push(*file);
                 }
-                // Its first page may still come. What is something else will never have one.
-                Ok(None) if is_empty(&found.path) => self.waiting.push(found),
-                Ok(None) => {}
+                Ok(Opened::Unwritten) => self.waiting.push(found),
+                Ok(Opened::Foreign) => {}
                 // Too many files are open, perhaps: later there may be fewer.
                 Err(error) if error.kind() != std::io::ErrorKind::NotFound => self.waiting.push(found),
                 Err(_) => {}
@@ -162,11 +161,4 @@ impl Follower {
             let _ = fs::remove_file(file.path());
         }
     }
-}
-
-fn is_empty(path: &Path) -> bool {
-    use std::io::Read;
-    let mut first = [0; 8];
-    let read = fs::File::open(path).and_then(|mut file| file.read(&mut first));
-    read.is_ok() && first == [0; 8]
 }

@@ -32,7 +32,9 @@ pub(super) struct Moment {
 impl Followed {
     /// Reads what is committed now.
     pub(super) fn look(&mut self) -> io::Result<Moment> {
-        if let Some(page) = page(&self.bytes)?.filter(|page| identity(page) == self.counts.file) {
+        if let FirstPage::Recording(page) = first_page(&self.bytes)?
+            && identity(&page) == self.counts.file
+        {
             self.header = page;
         }
         let mut more = self.discover()?;
@@ -203,10 +205,30 @@ impl Followed {
     }
 }
 
-/// The first page, if it is a recording's.
-pub(super) fn page(bytes: &Windowed) -> io::Result<Option<Box<FileHeader>>> {
+/// What a file's first page is.
+pub(super) enum FirstPage {
+    /// A recording's.
+    Recording(Box<FileHeader>),
+    /// Nothing yet: a recording's may still be written.
+    Unwritten,
+    /// Something else, which never becomes a recording.
+    Foreign,
+}
+
+/// The first page, all of it decided by one read: between two the hook may write it.
+pub(super) fn first_page(bytes: &Windowed) -> io::Result<FirstPage> {
     let mut page = vec![0; header::HEADER_BYTES];
     let count = bytes.read_at(0, &mut page)?;
-    let page = FileHeader::read_from_bytes(page.get(..count).unwrap_or(&[])).ok();
-    Ok(page.filter(|page| page.magic == header::MAGIC).map(Box::new))
+    let read = page.get(..count).unwrap_or(&[]);
+    let magic = read.get(..header::MAGIC.len()).unwrap_or(read);
+    if magic.iter().all(|&byte| byte == 0) {
+        return Ok(FirstPage::Unwritten);
+    }
+    if !header::MAGIC.starts_with(magic) {
+        return Ok(FirstPage::Foreign);
+    }
+    let whole = FileHeader::read_from_bytes(read).ok();
+    Ok(whole
+        .filter(|page| page.magic == header::MAGIC)
+        .map_or(FirstPage::Unwritten, |page| FirstPage::Recording(Box::new(page))))
 }

@@ -1,6 +1,7 @@
 //! Files into frames, frames into files again: nothing changes but what was lost on the way, and that is counted.
 
 use super::Follower;
+use super::file::{Followed, Opened};
 use super::frames::{Sink, Stop};
 use crate::parse::NativeReader;
 use crate::parse::native::tests::made::{Random, Wishes, make};
@@ -256,12 +257,13 @@ fn a_reader_that_comes_late_understands() {
     assert!(events > 60);
 }
 
+const WISHES: Wishes =
+    Wishes { threads: 1, groups: 9, ticks_per_second: 1_000_000_000, sealed: true, hand_overs: false, gpu: true };
+
 #[test]
 fn what_changes_in_a_first_page_arrives() {
-    let wishes =
-        Wishes { threads: 1, groups: 9, ticks_per_second: 1_000_000_000, sealed: true, hand_overs: false, gpu: true };
     let folder = tempfile::tempdir().unwrap();
-    let mut image = make(1, wishes).image;
+    let mut image = make(1, WISHES).image;
     let path = write(folder.path(), "a.umt", &image);
     let mut kept = Kept::default();
     let mut follower = Follower::new(std::slice::from_ref(&path), false).unwrap();
@@ -279,4 +281,46 @@ fn what_changes_in_a_first_page_arrives() {
     files[0].bytes().read_at(0, &mut bytes).unwrap();
     let page = FileHeader::read_from_bytes(&bytes).unwrap();
     assert_eq!((page.state, page.reason, page.paused, page.lost, page.cost_ps, page.last), expected);
+}
+
+/// The hook gives a file its length, then writes its first page, the magic last: a look that comes in between finds
+/// nothing yet, and one that ends after it must not take the file for something else.
+#[test]
+fn a_file_that_is_begun_while_it_is_looked_at_is_followed() {
+    let image = make(1, WISHES).image;
+    let folder = tempfile::tempdir().unwrap();
+    let foreign = write(folder.path(), "foreign", b"not a recording");
+    let mut follower = Follower::new(&[folder.path().to_owned()], false).unwrap();
+    for number in 0..60 {
+        let path = folder.path().join(format!("{number}.umt"));
+        std::thread::scope(|threads| {
+            threads.spawn(|| {
+                use std::os::unix::fs::FileExt;
+                let file = std::fs::File::create(&path).unwrap();
+                file.set_len(image.len() as u64).unwrap();
+                file.write_all_at(&image[8..], 8).unwrap();
+                file.write_all_at(&image[..8], 0).unwrap();
+            });
+            for _ in 0..20 {
+                follower.look(true);
+            }
+        });
+        follower.look(true);
+        assert_eq!(follower.seen(), number + 1);
+    }
+    assert!(foreign.exists());
+}
+
+#[test]
+fn a_first_page_is_told_by_what_is_there_of_it() {
+    let image = make(1, WISHES).image;
+    let folder = tempfile::tempdir().unwrap();
+    let opened = |bytes: &[u8]| Followed::open(&write(folder.path(), "file", bytes), false).unwrap();
+    for unwritten in [&b""[..], &[0; 3], &[0; 5000], &image[..3], &image[..8], &image[..4000]] {
+        assert!(matches!(opened(unwritten), Opened::Unwritten), "{} bytes", unwritten.len());
+    }
+    assert!(matches!(opened(&image), Opened::Recording(_)));
+    for foreign in [&b"x"[..], b"# umtui trace 1\n", &[1; 5000], b"UMTUI\n"] {
+        assert!(matches!(opened(foreign), Opened::Foreign), "{} bytes", foreign.len());
+    }
 }
