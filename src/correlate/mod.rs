@@ -7,6 +7,7 @@ pub mod calls;
 pub mod device_memory;
 pub mod failure;
 pub mod graph;
+mod graph_contents;
 pub mod graph_memory;
 #[cfg(test)]
 mod made;

@@ -13,6 +13,7 @@ mod history;
 mod homes;
 pub mod life;
 mod live;
+mod lived;
 mod movement;
 pub mod pattern;
 pub mod residency;
@@ -27,6 +28,7 @@ pub use difference::{Delta, Extent, Turnover, Verdict, difference, extents, grow
 pub use happenings::{Told, told};
 pub use history::{History, Sample, Stretch};
 pub use live::Live;
+pub use lived::{Lived, Steps};
 pub use movement::{Movement, Movements, Overlap, Walk, movements};
 pub use pattern::Pattern;
 pub use residency::Residency;

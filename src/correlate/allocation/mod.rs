@@ -16,6 +16,7 @@ use std::sync::Arc;
 use crate::trace::{Bytes, ProcessId, SiteId, StreamId, Trace, TrackId};
 
 pub use find::AllocationFinder;
+pub(super) use sorting::{PIECE, Sorting};
 
 use find::{Finding, Progress, Uses};
 use lookup::Lookup;

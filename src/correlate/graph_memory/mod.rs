@@ -5,18 +5,19 @@
 //! without that frees it itself (`cudaGraphInstantiateFlagAutoFreeOnLaunch`). That a graph is destroyed frees nothing. What the
 //! driver keeps of it afterwards goes back with `cudaDeviceGraphMemTrim`, which takes nothing that is in use.
 //!
-//! A launch is taken to use all memory of its graph from its call on. Graphs that were cloned, or added to others, are not
-//! followed.
+//! A launch is taken to use all memory of its graph from its call on, also what came into it with another graph that was
+//! cloned, added or launched while it was captured.
 
 mod read;
 
 use std::sync::Arc;
 
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::allocation::{AllocationKind, Allocations};
+use super::graph_contents::Contents;
 use crate::trace::{Bytes, ProcessId, Trace, TrackId};
-use read::{Event, What};
+use read::{Event, Node, What};
 
 /// How the use of a graph's memory ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -101,7 +102,7 @@ impl GraphMemory {
         events.sort_by_key(|event| event.ticks);
         let mut walk = Walk::default();
         for (index, one) in allocations.all().iter().enumerate().filter(|(_, one)| one.kind == AllocationKind::Graph) {
-            walk.nodes.entry(one.address).or_default().push((one.from_ns, index));
+            walk.made.insert((one.track, one.row), index);
         }
         for event in &events {
             walk.step(event, self);
@@ -137,60 +138,38 @@ impl GraphMemory {
     }
 }
 
-/// What a graph does with memory: addresses that it allocates, and that it frees.
-#[derive(Clone, Debug, Default)]
-struct Nodes {
-    makes: Vec<u64>,
-    frees: Vec<u64>,
-}
-
-/// A graph that was made ready.
-#[derive(Clone, Debug)]
-struct Exec {
-    nodes: Nodes,
-    auto_free: bool,
-}
-
 /// What is known while all of it is gone through in order of time.
 #[derive(Default)]
 struct Walk {
-    /// What nodes allocate, by address: since when, ns, and the allocation, in order of time. A call that frees it once does
-    /// not end that.
-    nodes: FxHashMap<u64, Vec<(u64, usize)>>,
-    graphs: FxHashMap<u64, Nodes>,
-    execs: FxHashMap<u64, Exec>,
-    /// Runs that go on, by address.
-    open: FxHashMap<u64, usize>,
+    /// Allocations by the call that made them, thread and row.
+    made: FxHashMap<(TrackId, u32), usize>,
+    graphs: Contents<Node>,
+    /// Runs that go on, by address, the newest last: nodes of a graph may have the same one in turn.
+    open: FxHashMap<u64, Vec<usize>>,
 }
 
 impl Walk {
     fn step(&mut self, event: &Event, found: &mut GraphMemory) {
         match event.what {
-            What::Graph { graph } => drop(self.graphs.remove(&graph)),
-            What::Makes { graph, address } => self.graphs.entry(graph).or_default().makes.push(address),
-            What::Frees { graph, address } => self.graphs.entry(graph).or_default().frees.push(address),
-            What::Ready { exec, graph, auto_free } => {
-                let nodes = self.graphs.get(&graph).cloned().unwrap_or_default();
-                self.execs.insert(exec, Exec { nodes, auto_free });
-            }
+            What::Graph(step) => self.graphs.take(&step),
             What::Freed { address } => self.close(found, address, RunEnd::Call, event.from_ns, false),
             What::Launch { exec, end_ns } => self.launch(found, event, exec, end_ns),
         }
     }
 
     fn launch(&mut self, found: &mut GraphMemory, event: &Event, exec: u64, end_ns: Option<u64>) {
-        let Some(exec) = self.execs.get(&exec).cloned() else {
+        let Some(ready) = self.graphs.ready(exec) else {
             found.unseen_launches += 1;
             return;
         };
-        for &address in &exec.nodes.makes {
-            // Without that flag it would have been refused.
-            if exec.auto_free {
-                self.close(found, address, RunEnd::NextLaunch, event.from_ns, false);
-            }
-            let nodes = self.nodes.get(&address).map_or(&[][..], Vec::as_slice);
-            let before = nodes.partition_point(|&(since_ns, _)| since_ns <= event.from_ns);
-            let Some(&(_, allocation)) = before.checked_sub(1).and_then(|at| nodes.get(at)) else { continue };
+        let (nodes, auto_free) = (ready.nodes.clone(), ready.auto_free);
+        let makes = || nodes.iter().filter(|node| node.makes);
+        // Without that flag it would have been refused.
+        for node in makes().filter(|_| auto_free) {
+            self.close(found, node.address, RunEnd::NextLaunch, event.from_ns, false);
+        }
+        for node in makes() {
+            let Some(&allocation) = self.made.get(&node.by) else { continue };
             let run = Run {
                 allocation,
                 launch: event.by,
@@ -199,18 +178,19 @@ impl Walk {
                 end: RunEnd::Lives,
                 at_least: false,
             };
-            self.open.insert(address, found.runs.len());
+            self.open.entry(node.address).or_default().push(found.runs.len());
             found.runs.push(run);
         }
-        for &address in &exec.nodes.frees {
-            let own = exec.nodes.makes.contains(&address);
-            let end = if own { RunEnd::InLaunch } else { RunEnd::OtherLaunch };
-            self.close(found, address, end, end_ns.unwrap_or(event.until_ns), end_ns.is_none());
+        let own: FxHashSet<u64> = makes().map(|node| node.address).collect();
+        for node in nodes.iter().filter(|node| !node.makes) {
+            let end = if own.contains(&node.address) { RunEnd::InLaunch } else { RunEnd::OtherLaunch };
+            self.close(found, node.address, end, end_ns.unwrap_or(event.until_ns), end_ns.is_none());
         }
     }
 
     fn close(&mut self, found: &mut GraphMemory, address: u64, end: RunEnd, until_ns: u64, at_least: bool) {
-        if let Some(run) = self.open.remove(&address).and_then(|index| found.runs.get_mut(index)) {
+        let index = self.open.get_mut(&address).and_then(Vec::pop);
+        if let Some(run) = index.and_then(|index| found.runs.get_mut(index)) {
             (run.until_ns, run.end, run.at_least) = (until_ns.max(run.from_ns), end, at_least);
         }
     }

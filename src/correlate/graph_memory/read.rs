@@ -6,11 +6,9 @@ use rustc_hash::FxHashMap;
 
 use super::Told;
 use crate::correlate::calls::{Found, Record, Records, bare, choose, each};
+use crate::correlate::graph_contents::{self, Step, begin_captured, captured_into};
 use crate::correlate::usage::Blocks;
-use crate::trace::{Api, Argument, Bytes, CallFlags, Captor, Layer, NO_DEVICE, ProcessId, Trace, TrackId};
-
-/// `cudaGraphInstantiateFlagAutoFreeOnLaunch` and the driver's like.
-const AUTO_FREE: u64 = 1;
+use crate::trace::{Api, Argument, Bytes, CallFlags, Layer, NO_DEVICE, ProcessId, Trace, TrackId};
 
 /// Something that a call did.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -30,18 +28,25 @@ pub struct Event {
 /// What it did.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum What {
-    /// A graph with this handle is there, or gone: nothing that was known of the handle holds.
-    Graph { graph: u64 },
-    /// A node of it allocates this.
-    Makes { graph: u64, address: u64 },
-    /// A node of it frees this.
-    Frees { graph: u64, address: u64 },
-    /// A graph was made ready.
-    Ready { exec: u64, graph: u64, auto_free: bool },
+    /// Graphs are otherwise than before.
+    Graph(Step<Node>),
     /// A graph was launched; when its work was over, ns, if that was recorded.
     Launch { exec: u64, end_ns: Option<u64> },
     /// A call freed memory.
     Freed { address: u64 },
+}
+
+/// A node that allocates memory or frees it. The same address may be several nodes' in turn.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Node {
+    /// When the call that made it counts, ticks.
+    pub ticks: u64,
+    /// Its thread and row.
+    pub by: (TrackId, u32),
+    /// It allocates.
+    pub makes: bool,
+    /// Address.
+    pub address: u64,
 }
 
 /// All of it.
@@ -62,9 +67,7 @@ enum Does {
     Frees,
     AddsAllocation,
     AddsFree,
-    Graph,
-    Instantiates,
-    Launches,
+    Graphs(graph_contents::Does),
     Tells,
     Trims,
 }
@@ -76,12 +79,9 @@ impl Does {
             "FreeAsync" | "MemFreeAsync" | "Free" | "MemFree" => Self::Frees,
             "GraphAddMemAllocNode" => Self::AddsAllocation,
             "GraphAddMemFreeNode" => Self::AddsFree,
-            "GraphCreate" | "GraphDestroy" => Self::Graph,
-            "GraphLaunch" => Self::Launches,
             "DeviceGetGraphMemAttribute" => Self::Tells,
             "DeviceGraphMemTrim" => Self::Trims,
-            _ if name.starts_with("GraphInstantiate") => Self::Instantiates,
-            _ => return None,
+            _ => Self::Graphs(graph_contents::Does::of(name)?),
         })
     }
 }
@@ -106,7 +106,7 @@ pub fn events(trace: &Trace, process: ProcessId, files: &[Arc<dyn Bytes>], has_n
         }
         let mut correlation = 0;
         let is_drivers = trace.api(call.call.api).is_some_and(|api| api.layer == Layer::Driver);
-        if matches!(call.what, Does::Launches) && is_drivers {
+        if matches!(call.what, Does::Graphs(graph_contents::Does::Launches)) && is_drivers {
             let submitted = bytes.and_then(|bytes| blocks.submitted(&**bytes, call.offset));
             correlation = submitted.map_or(0, |submitted| submitted.correlation);
         }
@@ -120,7 +120,8 @@ pub fn events(trace: &Trace, process: ProcessId, files: &[Arc<dyn Bytes>], has_n
         let Some(record) = records.read(&call) else { return };
         let before = found.list.len();
         event(trace, process, &call, &record, &mut found);
-        if matches!(call.what, Does::Launches) && found.list.len() > before {
+        let is_launch = |event: &Event| matches!(event.what, What::Launch { .. });
+        if found.list.get(before).is_some_and(is_launch) {
             let span = call.call.start_ns..=call.call.end_ns();
             let of_inner = inside.take().filter(|(track, at, _)| *track == call.track && span.contains(at));
             launches.push((before, if correlation != 0 { correlation } else { of_inner.map_or(0, |one| one.2) }));
@@ -141,35 +142,29 @@ fn event(trace: &Trace, process: ProcessId, call: &Found<'_, Does>, record: &Rec
     let number = |role| record.number(argument(role)?).filter(|&value| value != 0);
     let captured = call.call.flags.has(CallFlags::CAPTURED);
     // The graph that a captured call becomes part of: it has its handle when the capture ends.
-    let capture = || {
-        let stream = record.number(argument("stream")?)?;
-        let thread = trace.track(call.track)?.thread;
-        let captor = Captor::of(stream, api.semantics.per_thread_stream, thread)?;
-        let captures = &trace.streams.captures;
-        let index = captures.find(process, captor, (record.start_ticks(), record.start_ticks()))?;
-        captures.of(process).get(index).and_then(|capture| Some((capture.graph?, capture.until)))
-    };
+    let capture = || captured_into(trace, (process, call.track), api, record);
     let ticks = record.start_ticks();
+    let by = (call.track, u32::try_from(call.row).unwrap_or(u32::MAX));
+    let node = |graph, makes, address| What::Graph(Step::Node { graph, node: Node { ticks, by, makes, address } });
     let made = match call.what {
-        Does::Allocates | Does::Frees if captured => capture().zip(number("ptr")).map(|((graph, until), address)| {
-            let makes = matches!(call.what, Does::Allocates);
-            (until, if makes { What::Makes { graph, address } } else { What::Frees { graph, address } })
-        }),
+        Does::Allocates | Does::Frees if captured => capture()
+            .zip(number("ptr"))
+            .map(|((graph, until), address)| (until, node(graph, matches!(call.what, Does::Allocates), address))),
         Does::Allocates => None,
         Does::Frees => number("ptr").map(|address| (ticks, What::Freed { address })),
         Does::AddsAllocation => {
-            number("graph").zip(number("ptr")).map(|(graph, address)| (ticks, What::Makes { graph, address }))
+            number("graph").zip(number("ptr")).map(|(graph, address)| (ticks, node(graph, true, address)))
         }
         Does::AddsFree => {
-            number("graph").zip(number("ptr")).map(|(graph, address)| (ticks, What::Frees { graph, address }))
+            number("graph").zip(number("ptr")).map(|(graph, address)| (ticks, node(graph, false, address)))
         }
-        Does::Graph => number("graph").map(|graph| (ticks, What::Graph { graph })),
-        Does::Instantiates => number("exec").zip(number("graph")).map(|(exec, graph)| {
-            let auto_free = number("flags").is_some_and(|flags| flags & AUTO_FREE != 0);
-            (ticks, What::Ready { exec, graph, auto_free })
-        }),
-        Does::Launches if captured => None,
-        Does::Launches => number("exec").map(|exec| (ticks, What::Launch { exec, end_ns: None })),
+        Does::Graphs(graph_contents::Does::Launches) if !captured => {
+            number("exec").map(|exec| (ticks, What::Launch { exec, end_ns: None }))
+        }
+        Does::Graphs(does) => {
+            let into = if captured { capture() } else { None };
+            does.step(api, record, into).map(|(ticks, step)| (ticks, What::Graph(step)))
+        }
         Does::Tells => {
             if let (Some(attribute), Some(bytes)) = (
                 argument("attribute").and_then(|one| record.number(one)),
@@ -191,7 +186,6 @@ fn event(trace: &Trace, process: ProcessId, call: &Found<'_, Does>, record: &Rec
         }
     };
     if let Some((ticks, what)) = made {
-        let by = (call.track, u32::try_from(call.row).unwrap_or(u32::MAX));
         let (from_ns, until_ns) = (call.call.start_ns, call.call.end_ns());
         found.list.push(Event { ticks, from_ns, until_ns, by, what });
     }
@@ -202,18 +196,21 @@ fn device(call: &Found<'_, Does>, record: &Record<'_>, api: &Api) -> u8 {
     named.map_or(call.call.device, |device| u8::try_from(device).unwrap_or(NO_DEVICE))
 }
 
-/// A capture makes a graph: what had its handle before is over just before what was captured belongs to it.
+/// What captures begin.
 fn captures(trace: &Trace, process: ProcessId, list: &mut Vec<Event>) {
-    let of = trace.streams.captures.of(process).iter();
-    let graphs = of.filter_map(|capture| Some((capture.graph?, capture.until)));
-    let begins = graphs.map(|(graph, until)| Event {
-        ticks: until.saturating_sub(1),
+    let steps = list.iter().filter_map(|event| match event.what {
+        What::Graph(step) => Some((event.ticks, step)),
+        _ => None,
+    });
+    let begins = begin_captured(trace, process, steps);
+    let by = (TrackId(0), 0);
+    list.extend(begins.into_iter().map(|(ticks, step)| Event {
+        ticks,
         from_ns: 0,
         until_ns: 0,
-        by: (TrackId(0), 0),
-        what: What::Graph { graph },
-    });
-    list.extend(begins);
+        by,
+        what: What::Graph(step),
+    }));
 }
 
 /// When the work of launches was over.

@@ -99,3 +99,37 @@ fn what_calls_tell_of_a_device_is_kept_without_any_node() {
     assert_eq!(found.told, [Told { at_ns: 11, device: 1, attribute: 2, bytes: 1 << 40 }]);
     assert_eq!((found.trims, found.runs.len()), (vec![(21, 1)], 0));
 }
+
+#[test]
+fn memory_comes_with_a_graph_that_is_cloned_or_added_and_stays_with_what_was_ready() {
+    let mut made = graph(true, 0);
+    made.call("cudaGraphClone", &[("graph", Handle, 0x55), ("original", Handle, GRAPH)], (10, 11));
+    made.call("cudaGraphInstantiate", &[("exec", Handle, 0x66), ("graph", Handle, 0x55)], (12, 13));
+    made.call("cudaGraphCreate", &[("graph", Handle, 0x56)], (14, 15));
+    made.call("cudaGraphInstantiate", &[("exec", Handle, 0x67), ("graph", Handle, 0x56)], (16, 17));
+    made.call("cudaGraphAddChildGraphNode", &[("graph", Handle, 0x56), ("child", Handle, GRAPH)], (18, 19));
+    made.call("cudaGraphLaunch", &[("exec", Handle, 0x66)], (20, 23));
+    // It was ready before anything was added.
+    made.call("cudaGraphLaunch", &[("exec", Handle, 0x67)], (30, 33));
+    made.call("cudaGraphExecUpdate", &[("exec", Handle, 0x67), ("graph", Handle, 0x56)], (34, 35));
+    made.call("cudaGraphLaunch", &[("exec", Handle, 0x67)], (40, 43));
+    let found = memory(&made);
+    assert_eq!(rows(&found), [(20, 23, RunEnd::InLaunch, true), (40, 43, RunEnd::InLaunch, true)]);
+    assert_eq!((found.peak_bytes, found.live_bytes, found.unseen_launches), (4096, 0, 0));
+}
+
+#[test]
+fn nodes_that_have_an_address_in_turn_are_allocations_of_their_own() {
+    let mut made = Made::new();
+    made.call("cudaGraphCreate", &[("graph", Handle, GRAPH)], (1, 2));
+    for (at, bytes) in [(3, 4096), (7, 8192)] {
+        let node = [("graph", Handle, GRAPH), ("bytes", Size, bytes), ("ptr", Pointer, A)];
+        made.call("cudaGraphAddMemAllocNode", &node, (at, at + 1));
+        made.call("cudaGraphAddMemFreeNode", &[("graph", Handle, GRAPH), ("ptr", Pointer, A)], (at + 2, at + 3));
+    }
+    made.call("cudaGraphInstantiate", &[("exec", Handle, EXEC), ("graph", Handle, GRAPH)], (11, 12));
+    launch(&mut made, 20);
+    let found = memory(&made);
+    assert_eq!(rows(&found), [(20, 22, RunEnd::InLaunch, true); 2]);
+    assert_eq!((found.peak_bytes, found.live_bytes), (3 * 4096, 0));
+}

@@ -6,6 +6,9 @@
 //! is a use.
 
 mod advice;
+mod blocks;
+mod graphs;
+mod launched;
 mod pass;
 mod peers;
 mod said;
@@ -21,6 +24,7 @@ use super::allocation::{Allocation, Allocations};
 use crate::trace::{Bytes, ProcessId, Trace, TrackId};
 
 pub use advice::{Advice, InForce, Topic, in_force};
+pub use blocks::Block;
 pub use pass::Pass;
 pub use peers::Peer;
 pub use said::{Attached, Place, Said, What};
@@ -39,7 +43,8 @@ pub enum UseKind {
     Fault,
     /// A kernel was given an address in it.
     Kernel,
-    /// A graph was given an address in it: its launches may use it.
+    /// A graph was given an address in it and launched: its kernels and copies may have used it. Where its launches are not
+    /// known, by the call that gave it.
     Graph,
     /// A texture or surface was bound to it.
     Bound,
@@ -134,8 +139,10 @@ pub struct Counts {
     pub writes: u32,
     /// Launches of kernels that were given an address in it.
     pub kernels: u32,
-    /// Nodes of graphs that were given one.
+    /// Nodes of graphs that were given one, and of which it is not known when they were launched; and textures and surfaces.
     pub graphs: u32,
+    /// Launches of graphs of which a node was given one; of several nodes with different addresses each is counted.
+    pub graph_launches: u32,
     /// Faults in it.
     pub faults: u32,
     /// Migrations of its pages.
@@ -178,8 +185,8 @@ impl Uses {
         of(self.certain).into_iter().chain(of(self.possible)).max_by_key(|one| one.at_ns)
     }
 
-    /// Whether it may have been used later than the last use says: a graph, a texture or a surface was given an address in
-    /// it, and when launches used it is not told.
+    /// Whether it may have been used later than the last use says: a texture or a surface was given an address in it, or a
+    /// graph of which it is not known when it was launched.
     #[must_use]
     pub const fn may_be_later(&self) -> bool {
         self.counts.graphs > 0
@@ -208,10 +215,16 @@ pub struct Evidence {
     pub with_pointers: u64,
     /// Of these, such that had more pointers than were recorded.
     pub cut: u64,
+    /// Launches of graphs of which nobody saw what they were made of: they may use any memory.
+    pub unseen_graph_launches: u64,
+    /// What graphs were given was too much for all of it to be followed to their launches.
+    pub graphs_cut: bool,
     /// Calls of batches, of which only the first piece of memory is known.
     pub batches: u64,
     /// Different addresses were too many to be counted.
     pub addresses_cut: bool,
+    /// They were too many for all of them to be kept as blocks.
+    pub blocks_cut: bool,
 }
 
 /// The use of all allocations of a process.
@@ -220,6 +233,8 @@ pub struct Usage {
     /// By allocation: place in `list` plus one, zero for none.
     index: Vec<u32>,
     list: Vec<Uses>,
+    /// By allocation and address, of those that have any.
+    blocks: Vec<(u32, Block)>,
     said: Vec<Said>,
     peers: Vec<Peer>,
     evidence: Evidence,
@@ -239,6 +254,16 @@ impl Usage {
     pub fn get(&self, allocation: usize) -> Option<&Uses> {
         let place = self.index.get(allocation)?.checked_sub(1)?;
         self.list.get(place as usize)
+    }
+
+    /// Blocks inside an allocation, by its index: addresses in it that kernels, copies and sets were given, in order. None
+    /// where its beginning is the only one.
+    pub fn blocks(&self, allocation: usize) -> impl ExactSizeIterator<Item = &Block> {
+        let number = u32::try_from(allocation).unwrap_or(u32::MAX);
+        let from = self.blocks.partition_point(|(of, _)| *of < number);
+        let rest = self.blocks.get(from..).unwrap_or(&[]);
+        let count = rest.partition_point(|(of, _)| *of == number);
+        rest.get(..count).unwrap_or(&[]).iter().map(|(_, block)| block)
     }
 
     /// What calls said of memory, in order of time.

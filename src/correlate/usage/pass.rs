@@ -3,9 +3,11 @@
 use std::ops::ControlFlow;
 use std::sync::Arc;
 
-use rustc_hash::{FxHashMap, FxHashSet};
+use rustc_hash::FxHashMap;
 use umtui_wire::activity as wire;
 
+use super::blocks::{Gathering, Given};
+use super::graphs::Graphs;
 use super::peers::{self, Told};
 use super::said::Said;
 use super::submitted::Blocks;
@@ -13,6 +15,7 @@ use super::touches::{Does, Extent};
 use super::{Span, Usage, Use, UseKind, Work};
 use crate::correlate::allocation::{AllocationKind, Allocations};
 use crate::correlate::calls::{Found, Record, Records, choose};
+use crate::correlate::graph_contents::Step;
 use crate::trace::activity::What;
 use crate::trace::{ActivityKind, Bytes, Call, CallFlags, LaneOf, NO_DEVICE, ProcessId, Trace, TrackId};
 
@@ -20,34 +23,39 @@ use crate::trace::{ActivityKind, Bytes, Call, CallFlags, LaneOf, NO_DEVICE, Proc
 const STRIDE: usize = 256;
 /// Allocations that one piece of memory may lie in. A program does not come near; a damaged trace must not make it slow.
 const MOST_ALLOCATIONS: usize = 4096;
-/// Different addresses that are counted.
-const MOST_ADDRESSES: usize = 1 << 20;
 
 /// Where a pass stands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Stage {
+pub(super) enum Stage {
     /// Work of the GPU by its correlation id: lane, row.
     Work(usize, usize),
     /// Calls: thread, row.
     Calls(usize, usize),
     /// Records of unified memory.
     Unified(usize),
+    /// What launches of graphs used.
+    Graphs,
+    /// Blocks are put in order.
+    Blocks,
     Done,
 }
 
 /// A pass that is under way.
 pub struct Pass {
-    process: ProcessId,
+    pub(super) process: ProcessId,
     does: Vec<Option<Does>>,
-    stage: Stage,
-    work: Work,
+    pub(super) stage: Stage,
+    pub(super) work: Work,
+    /// Of work that is several records: when the first began, ns.
+    pub(super) begins: FxHashMap<u32, u64>,
+    pub(super) graphs: Graphs,
     /// Arrays by handle, in order of time.
     arrays: FxHashMap<u64, Vec<usize>>,
-    addresses: FxHashSet<(u32, u64)>,
+    blocks: Gathering,
     peers: Vec<(u64, Told)>,
     /// Of the call inside the one that comes next: end, correlation id.
     inside: Option<Inside>,
-    usage: Usage,
+    pub(super) usage: Usage,
 }
 
 /// A call inside another one that submitted work.
@@ -60,10 +68,10 @@ struct Inside {
 
 /// Memory that a call used.
 #[derive(Clone, Copy)]
-struct Touched {
-    address: u64,
-    bytes: u64,
-    kind: UseKind,
+pub(super) struct Touched {
+    pub address: u64,
+    pub bytes: u64,
+    pub kind: UseKind,
 }
 
 impl Pass {
@@ -83,8 +91,10 @@ impl Pass {
             does,
             stage,
             work: Work::default(),
+            begins: FxHashMap::default(),
+            graphs: Graphs::default(),
             arrays,
-            addresses: FxHashSet::default(),
+            blocks: Gathering::default(),
             peers: Vec::new(),
             inside: None,
             usage: Usage::default(),
@@ -107,6 +117,8 @@ impl Pass {
                 Stage::Work(lane, row) => self.index_work(trace, lane, row, more),
                 Stage::Calls(track, row) => self.calls(trace, files, allocations, (track, row), more),
                 Stage::Unified(row) => self.unified(trace, allocations, row, more),
+                Stage::Graphs => self.graph_launches(trace, allocations, more),
+                Stage::Blocks => self.sort_blocks(allocations, more),
                 Stage::Done => break,
             };
         }
@@ -147,8 +159,14 @@ impl Pass {
             };
             let place = (number, u32::try_from(row).unwrap_or(u32::MAX));
             let known = self.work.entry(activity.correlation).or_insert(place);
-            if *known != place && ended(trace, *known).is_some_and(|(_, end)| end < activity.end_ns()) {
-                *known = place;
+            if *known != place
+                && let Some((start, end)) = ended(trace, *known)
+            {
+                let begins = self.begins.entry(activity.correlation).or_insert(start);
+                *begins = activity.start_ns.min(*begins);
+                if end < activity.end_ns() {
+                    *known = place;
+                }
             }
         }
         self.stage = Stage::Work(lane + 1, 0);
@@ -220,7 +238,8 @@ impl Pass {
             if does.launches {
                 let cut = submitted.is_some_and(|submitted| submitted.cut);
                 let pointers: Vec<u64> = submitted.iter().flat_map(super::submitted::Submitted::pointers).collect();
-                self.launch(trace, allocations, found, correlation, &pointers, cut);
+                let into = self.captured_into(trace, found, records);
+                self.launch(trace, allocations, found, (correlation, into), &pointers, cut);
             }
         }
         if call.depth > 0 {
@@ -236,9 +255,12 @@ impl Pass {
         {
             correlation = inside.correlation;
         }
-        if does.touches.is_empty() && does.says.is_none() && does.context.is_none() && does.peer.is_none() {
+        let nothing = does.touches.is_empty() && does.says.is_none() && does.context.is_none() && does.peer.is_none();
+        if nothing && does.graphs.is_none() {
             return;
         }
+        let is_captured = call.flags.has(CallFlags::CAPTURED);
+        let into = self.captured_into(trace, found, records);
         let Some(record) = records.read(found).filter(|_| !call.flags.has(CallFlags::NO_ARGUMENTS)) else {
             self.usage.evidence.unread += 1;
             return;
@@ -247,15 +269,31 @@ impl Pass {
         self.usage.evidence.batches += u64::from(more_pieces);
         self.says(allocations, found, &record, more_pieces);
         self.tells(found, &record);
-        let is_for_graph = does.for_graph || call.flags.has(CallFlags::CAPTURED);
+        if let Some(graphs) = does.graphs {
+            self.graph(trace, (graphs, into), found, &record, correlation);
+            return;
+        }
+        let is_for_graph = does.for_graph || is_captured;
+        let number = |argument: &Option<_>| argument.as_ref().and_then(|argument| record.number(argument));
+        let graph = number(&does.graph).map(|graph| (graph, record.start_ticks())).or(into);
+        let exec = number(&does.exec);
         let span = if is_for_graph { None } else { self.work.get(&correlation).and_then(|&place| ended(trace, place)) };
         for touch in &does.touches {
             let Some((address, bytes)) = touch.memory(&record) else { continue };
             let kind = if is_for_graph { UseKind::Graph } else { touch.kind };
             let touched = Touched { address, bytes, kind };
+            if is_for_graph && !matches!(touch.extent, Extent::Array) {
+                if let Some(exec) = exec {
+                    self.graphs.step(record.start_ticks(), Step::NodeOfReady { exec, node: (address, bytes) });
+                    continue;
+                }
+                if graph.is_some_and(|(graph, ticks)| self.graphs.give(graph, ticks, (address, bytes))) {
+                    continue;
+                }
+            }
             if matches!(touch.extent, Extent::Array) {
                 let array = self.array(allocations, address, call.start_ns);
-                array.into_iter().for_each(|index| self.used(index, touched, found, span));
+                array.into_iter().for_each(|index| self.used(allocations, index, touched, found, span));
             } else {
                 self.touch(allocations, touched, found, span);
             }
@@ -267,7 +305,7 @@ impl Pass {
         trace: &Trace,
         allocations: &Allocations,
         found: &Found<'_, Does>,
-        correlation: u32,
+        (correlation, into): (u32, Option<(u64, u64)>),
         pointers: &[u64],
         cut: bool,
     ) {
@@ -280,7 +318,9 @@ impl Pass {
         let kind = if is_captured { UseKind::Graph } else { UseKind::Kernel };
         for (at, &address) in pointers.iter().enumerate() {
             // The same one twice is one use.
-            if !pointers.get(..at).is_some_and(|before| before.contains(&address)) {
+            let is_again = pointers.get(..at).is_some_and(|before| before.contains(&address));
+            let is_given = into.is_some_and(|(graph, ticks)| self.graphs.give(graph, ticks, (address, 1)));
+            if !is_again && !is_given {
                 self.touch(allocations, Touched { address, bytes: 1, kind }, found, span);
             }
         }
@@ -294,16 +334,26 @@ impl Pass {
         span: Option<(u64, u64)>,
     ) {
         let memory = (touched.address, touched.bytes);
-        each_allocation(allocations, memory, found.call.start_ns, |index| self.used(index, touched, found, span));
+        each_allocation(allocations, memory, found.call.start_ns, |index| {
+            self.used(allocations, index, touched, found, span);
+        });
     }
 
     /// An allocation was used; `span`: when the GPU did, ns.
-    fn used(&mut self, index: usize, touched: Touched, found: &Found<'_, Does>, span: Option<(u64, u64)>) {
-        let Touched { address, kind, .. } = touched;
+    fn used(
+        &mut self,
+        allocations: &Allocations,
+        index: usize,
+        touched: Touched,
+        found: &Found<'_, Does>,
+        span: Option<(u64, u64)>,
+    ) {
+        let kind = touched.kind;
         let by = (found.track, u32::try_from(found.row).unwrap_or(u32::MAX));
         let (from, to) = span.unwrap_or((found.call.start_ns, found.call.end_ns()));
         let is_by_gpu = span.is_some();
-        let is_new = self.is_new(index, address);
+        let span = Span { first: Use::new(from, kind, by, is_by_gpu), last: Use::new(to, kind, by, is_by_gpu) };
+        let is_new = self.given(allocations, index, touched, span, 1);
         let uses = self.usage.entry(index);
         uses.by(found.track);
         let counts = &mut uses.counts;
@@ -316,17 +366,37 @@ impl Pass {
             UseKind::Graph | UseKind::Bound => &mut counts.graphs,
         };
         *count = count.saturating_add(1);
-        let span = if kind.is_certain() { &mut uses.certain } else { &mut uses.possible };
-        Span::add(span, Use::new(from, kind, by, is_by_gpu), Use::new(to, kind, by, is_by_gpu));
+        let of = if kind.is_certain() { &mut uses.certain } else { &mut uses.possible };
+        Span::add(of, span.first, span.last);
     }
 
-    fn is_new(&mut self, index: usize, address: u64) -> bool {
-        let key = (u32::try_from(index).unwrap_or(u32::MAX), address);
-        if self.addresses.len() < MOST_ADDRESSES {
-            return self.addresses.insert(key);
+    /// An address in an allocation was given so many times; whether it had not been before.
+    pub(super) fn given(
+        &mut self,
+        allocations: &Allocations,
+        index: usize,
+        touched: Touched,
+        span: Span,
+        times: u32,
+    ) -> bool {
+        let Some(one) = allocations.all().get(index) else { return false };
+        // Of what reaches over several allocations the part in this one.
+        let from = touched.address.max(one.address);
+        let bytes = touched.address.saturating_add(touched.bytes).min(one.end()).saturating_sub(from).max(1);
+        let number = u32::try_from(index).unwrap_or(u32::MAX);
+        let given = self.blocks.give(number, (from, bytes), span, (times, touched.kind.is_certain()));
+        self.usage.evidence.addresses_cut |= given == Given::TooMany;
+        given == Given::New
+    }
+
+    fn sort_blocks(&mut self, allocations: &Allocations, more: &mut dyn FnMut() -> bool) -> ControlFlow<()> {
+        self.usage.evidence.blocks_cut = self.blocks.is_cut();
+        if !self.blocks.sort(more) {
+            return ControlFlow::Break(());
         }
-        self.usage.evidence.addresses_cut |= !self.addresses.contains(&key);
-        false
+        self.usage.blocks = std::mem::take(&mut self.blocks).into_blocks(allocations);
+        self.stage = Stage::Done;
+        ControlFlow::Continue(())
     }
 
     fn says(&mut self, allocations: &Allocations, found: &Found<'_, Does>, record: &Record<'_>, cut: bool) {
@@ -415,19 +485,24 @@ impl Pass {
                 _ => {}
             }
         }
-        self.stage = Stage::Done;
+        self.stage = Stage::Graphs;
         ControlFlow::Continue(())
     }
 }
 
 /// When a piece of work began and ended, ns.
-fn ended(trace: &Trace, (lane, row): (u32, u32)) -> Option<(u64, u64)> {
+pub(super) fn ended(trace: &Trace, (lane, row): (u32, u32)) -> Option<(u64, u64)> {
     let activity = trace.activities.lanes().get(lane as usize)?.get(row as usize)?;
     Some((activity.start_ns, activity.end_ns()))
 }
 
 /// Calls `each` with the allocations that held any of so many bytes from an address on at a moment, ns.
-fn each_allocation(allocations: &Allocations, (address, bytes): (u64, u64), at_ns: u64, mut each: impl FnMut(usize)) {
+pub(super) fn each_allocation(
+    allocations: &Allocations,
+    (address, bytes): (u64, u64),
+    at_ns: u64,
+    mut each: impl FnMut(usize),
+) {
     let end = address.saturating_add(bytes);
     let mut at = address;
     for _ in 0..MOST_ALLOCATIONS {

@@ -3,7 +3,8 @@ use crate::correlate::Allocation;
 use crate::correlate::made::{Made, P, Step};
 use crate::trace::ArgKind::{Handle, Location, Pointer, Size, U32};
 use crate::trace::activity::{Activity, ActivityKind, What as Evident};
-use crate::trace::{CallFlags, LaneOf};
+use crate::trace::capture::Step as Capturing;
+use crate::trace::{CallFlags, Captor, LaneOf};
 use proptest::prelude::*;
 use umtui_wire::activity as wire;
 
@@ -248,5 +249,138 @@ proptest! {
         }).collect();
         found.sort_unstable();
         prop_assert_eq!(found, twin);
+    }
+}
+
+const STREAM: u64 = 0x50;
+
+/// A capture of a stream into a graph, from and until these ticks.
+fn capture(made: &mut Made, graph: u64, (from, until): (u64, u64)) {
+    let captures = &mut made.trace.streams.captures;
+    captures.tell(P, Captor::Handle(STREAM), Capturing::Begin, (from, from));
+    captures.tell(P, Captor::Handle(STREAM), Capturing::End(Some(graph)), (until, until));
+    captures.settle(P, u64::MAX);
+}
+
+fn launch(made: &mut Made, exec: u64, at: u64, correlation: u32) {
+    let step = Step { name: "cuGraphLaunch", depth: 1, submits: Some((correlation, &[])), ..Step::default() };
+    made.step(&Step { times: (at + 1, at + 2), ..step });
+    made.call("cudaGraphLaunch", &[("exec", Handle, exec), ("stream", Handle, STREAM)], (at, at + 3));
+}
+
+#[test]
+fn what_a_graph_was_given_its_launches_may_use_also_through_others() {
+    let mut made = two();
+    capture(&mut made, 0x77, (30, 40));
+    let captured = Step { flags: CallFlags::CAPTURED, ..Step::default() };
+    let kernel = [("stream", Handle, STREAM)];
+    let kernel =
+        Step { name: "cuLaunchKernel", arguments: &kernel, times: (31, 32), submits: Some((0, &[A])), ..captured };
+    made.step(&Step { depth: 1, ..kernel });
+    let copy = [("dst", Pointer, B), ("src", Pointer, A + 8), ("bytes", Size, 64), ("stream", Handle, STREAM)];
+    made.step(&Step { name: "cudaMemcpyAsync", arguments: &copy, times: (33, 34), ..captured });
+    made.call("cudaGraphClone", &[("graph", Handle, 0x78), ("original", Handle, 0x77)], (50, 51));
+    made.call("cudaGraphInstantiate", &[("exec", Handle, 0x99), ("graph", Handle, 0x78)], (52, 53));
+    launch(&mut made, 0x99, 60, 7);
+    launch(&mut made, 0x99, 70, 8);
+    launch(&mut made, 0x98, 80, 9);
+    for (start_ns, correlation) in [(90, 7), (63, 7), (64, 7), (100, 8)] {
+        let work =
+            Activity { kind: ActivityKind::Kernel, start_ns, duration_ns: 5, correlation, ..Activity::default() };
+        made.activity(LaneOf::Stream { context: 1, stream: 7 }, &work);
+    }
+    made.trace.activities.of_mut(P).evidence.seen(Evident::Activity);
+    let found = usage(&made);
+    let (_, a) = of(&found, A);
+    assert_eq!(ends(a.possible), Some((63, UseKind::Graph, 105, UseKind::Graph)));
+    assert_eq!((a.certain, a.counts.graph_launches, a.counts.graphs, a.counts.addresses), (None, 4, 0, 2));
+    assert!(!a.may_be_later() && a.last().unwrap().is_by_gpu());
+    let (_, b) = of(&found, B);
+    assert_eq!((ends(b.possible), b.counts.graph_launches), (Some((63, UseKind::Graph, 105, UseKind::Graph)), 2));
+    assert_eq!((found.0.evidence().unseen_graph_launches, found.0.evidence().graphs_cut), (1, false));
+    let index = found.1.find(A, 1000).unwrap();
+    let blocks: Vec<_> = found.0.blocks(index).map(|block| (block.address, block.bytes, block.uses)).collect();
+    assert_eq!(blocks, [(A, 1, 2), (A + 8, 64, 2)]);
+}
+
+#[test]
+fn a_graph_that_is_not_launched_uses_nothing_and_new_parameters_count_from_then_on() {
+    let mut made = two();
+    made.call("cudaGraphCreate", &[("graph", Handle, 0x77)], (30, 31));
+    let node = [("graph", Handle, 0x77), ("dst", Pointer, A), ("src", Pointer, 0x10), ("bytes", Size, 64)];
+    made.call("cudaGraphAddMemcpyNode1D", &node, (32, 33));
+    made.call("cudaGraphInstantiate", &[("exec", Handle, 0x99), ("graph", Handle, 0x77)], (34, 35));
+    let changed = [("exec", Handle, 0x99), ("dst", Pointer, B), ("src", Pointer, 0x10), ("bytes", Size, 64)];
+    let nothing = usage(&made);
+    assert!(nothing.0.get(nothing.1.find(A, 1000).unwrap()).is_none());
+    launch(&mut made, 0x99, 40, 0);
+    made.call("cudaGraphExecMemcpyNodeSetParams1D", &changed, (50, 51));
+    launch(&mut made, 0x99, 60, 0);
+    let found = usage(&made);
+    assert_eq!(ends(of(&found, A).1.possible), Some((40, UseKind::Graph, 63, UseKind::Graph)));
+    assert_eq!(ends(of(&found, B).1.possible), Some((60, UseKind::Graph, 63, UseKind::Graph)));
+}
+
+proptest! {
+    /// Against a look at each launch for each allocation; addresses come again, graphs are made ready anew.
+    #[test]
+    fn what_launches_use_is_what_each_launch_held(
+        steps in prop::collection::vec((0u8..7, 0u64..3, 0u64..3), 0..60),
+        slice in 1usize..4,
+    ) {
+        let mut made = Made::new();
+        // Of allocations: from, address, until. Of graphs: what nodes were given.
+        let mut lives: Vec<(u64, u64, u64)> = Vec::new();
+        let mut graphs = vec![std::collections::BTreeSet::new(); 3];
+        let mut ready = [None, None, None];
+        let mut launches = Vec::new();
+        for (number, &(what, one, other)) in (1u64..).zip(&steps) {
+            let now = 10 * number;
+            let (address, graph, exec) = (0x1000 * (other + 1), 0x70 + one, 0x90 + other);
+            match what {
+                0 => {
+                    made.call("cudaMalloc", &[("ptr", Pointer, address), ("bytes", Size, 256)], (now, now + 5));
+                    let before = lives.iter_mut().filter(|life| life.1 == address && life.2 == u64::MAX);
+                    before.for_each(|life| life.2 = now - 1);
+                    lives.push((now, address, u64::MAX));
+                }
+                1 => {
+                    made.call("cudaFree", &[("ptr", Pointer, address)], (now, now + 5));
+                    let before = lives.iter_mut().filter(|life| life.1 == address && life.2 == u64::MAX);
+                    before.for_each(|life| life.2 = now + 5);
+                }
+                2 => {
+                    made.call("cudaGraphCreate", &[("graph", Handle, graph)], (now, now + 5));
+                    graphs[one as usize].clear();
+                }
+                3 => {
+                    let node = [("graph", Handle, graph), ("dst", Pointer, address + 8), ("bytes", Size, 4)];
+                    made.call("cudaGraphAddMemcpyNode1D", &node, (now, now + 5));
+                    graphs[one as usize].insert(address + 8);
+                }
+                4 => {
+                    made.call("cudaGraphInstantiate", &[("exec", Handle, exec), ("graph", Handle, graph)], (now, now + 5));
+                    ready[other as usize] = Some(graphs[one as usize].clone());
+                }
+                _ => {
+                    made.call("cudaGraphLaunch", &[("exec", Handle, exec)], (now, now + 5));
+                    launches.extend(ready[other as usize].clone().map(|nodes| (now, nodes)));
+                }
+            }
+        }
+        let allocations = Allocations::of(&made.trace, P, &made.files());
+        let mut pass = Pass::new(&made.trace, P, &allocations);
+        let mut looks = 0;
+        while !pass.go_on(&made.trace, &made.files(), &allocations, &mut || { looks += 1; looks % slice != 0 }) {}
+        let usage = pass.into_usage();
+        for (index, one) in allocations.all().iter().enumerate() {
+            let life = lives.iter().find(|life| life.0 == one.from_ns).unwrap();
+            let held = launches.iter().filter(|(at, nodes)| (life.0..=life.2).contains(at) && nodes.contains(&(life.1 + 8)));
+            let times: Vec<u64> = held.map(|launch| launch.0).collect();
+            let uses = usage.get(index).copied().unwrap_or_default();
+            let span = uses.possible.map(|span| (span.first.at_ns, span.last.at_ns));
+            prop_assert_eq!(span, times.first().zip(times.last()).map(|(first, last)| (*first, last + 5)));
+            prop_assert_eq!(uses.counts.graph_launches as usize, times.len());
+        }
     }
 }

@@ -2,6 +2,7 @@
 
 use super::UseKind;
 use crate::correlate::calls::{Record, bare};
+use crate::correlate::graph_contents;
 use crate::trace::{Api, Argument};
 
 /// `CU_MEMORYTYPE_HOST`, and those of which the other address counts.
@@ -19,6 +20,12 @@ pub struct Does {
     pub launches: bool,
     /// It hands what it names to a graph.
     pub for_graph: bool,
+    /// What it does to graphs as a whole.
+    pub graphs: Option<graph_contents::Does>,
+    /// The graph that it adds a node to.
+    pub graph: Option<Argument>,
+    /// The graph that is ready of which it changes a node.
+    pub exec: Option<Argument>,
     /// Of how much memory it is, beside the first piece.
     pub batch: Option<Argument>,
     /// It gives the context of a device: the context, the device.
@@ -89,6 +96,9 @@ impl Does {
             says: says(api, name),
             launches: matches!(name, "LaunchKernel" | "LaunchCooperativeKernel" | "LaunchKernelEx") && base != name,
             for_graph: name.starts_with("Graph"),
+            graphs: graph_contents::Does::of(name),
+            graph: argument("graph").filter(|_| name.starts_with("GraphAdd")),
+            exec: argument("exec").filter(|_| name.starts_with("GraphExec")),
             batch: if name.contains("Batch") { argument("count") } else { None },
             context: None,
             peer: None,
@@ -107,6 +117,7 @@ impl Does {
             && does.says.is_none()
             && !does.launches
             && does.context.is_none()
+            && does.graphs.is_none()
             && does.peer.is_none();
         (!nothing).then_some(does)
     }

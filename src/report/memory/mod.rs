@@ -3,6 +3,7 @@
 //!
 //! Under a lens the use is that of the allocations that it selects; all else is of the whole trace.
 
+mod blocks;
 mod device;
 mod pools;
 mod uses;
@@ -15,6 +16,7 @@ use crate::correlate::{Allocations, GraphMemory, Pools, Usage, device_memory};
 use crate::session::Loaded;
 use crate::trace::{NO_DEVICE, ProcessId};
 
+pub use blocks::Blocks;
 pub use device::{ByDriver, GraphUse, Info};
 pub use pools::Pool;
 pub use uses::{Advice, Peer, Prefetches, Segments, Uses};
@@ -39,6 +41,8 @@ pub struct Memory {
     pub peers: Vec<Peer>,
     /// What caching allocators have asked for.
     pub segments: Vec<Segments>,
+    /// Blocks inside these, as far as they can be told apart.
+    pub blocks: Blocks,
     /// Memory of graphs, by process; those without any are left out.
     pub graphs: Vec<GraphUse>,
     /// What programs were told of their devices' memory.
@@ -85,6 +89,7 @@ pub fn of(loaded: &mut Loaded, allocations: &[Arc<Allocations>]) -> Option<Memor
         prefetches: uses::prefetches(&found),
         peers: uses::peers(loaded, &found),
         segments: uses::segments(loaded, &found),
+        blocks: blocks::of(loaded, &found),
         graphs: device::graphs(loaded, &found),
         info: device::info(loaded, &found),
         by_driver: device::by_driver(loaded, &found),
@@ -95,6 +100,7 @@ pub fn of(loaded: &mut Loaded, allocations: &[Arc<Allocations>]) -> Option<Memor
 pub(super) fn write(memory: Option<&Memory>, out: &mut String) {
     let Some(memory) = memory else { return };
     uses::write(memory, out);
+    blocks::write(&memory.blocks, out);
     pools::write(&memory.pools, out);
     device::write(memory, out);
 }

@@ -9,6 +9,8 @@ use super::{Found, KEPT, LISTED, Memory, known, more, since, until};
 use crate::correlate::allocator::KnownBy;
 use crate::correlate::usage::{Place, What};
 use crate::correlate::{Allocation, AllocationKind, Allocator, Uses as Of};
+use crate::lens::all_turns;
+use crate::memory::Steps;
 use crate::report::table::Table;
 use crate::report::text::{duration, grouped};
 use crate::session::Loaded;
@@ -72,6 +74,12 @@ pub struct Used {
     pub made_ns: u64,
     /// When its release began; `None`: it was not released.
     pub freed_ns: Option<u64>,
+    /// The step in which it came into use, from 1; `None`: outside of steps, or no range repeats.
+    pub made_in_step: Option<u64>,
+    /// The step in which it went out of use; `None`: likewise, or it was not released.
+    pub freed_in_step: Option<u64>,
+    /// At the ends of how many steps it was in use; `None`: no range repeats.
+    pub step_ends: Option<u64>,
     /// When it was used first.
     pub first_use_ns: Option<u64>,
     /// How: `read`, `written`, `fault`; `kernel`, `graph`, `bound`: it may have been.
@@ -99,6 +107,8 @@ pub struct Used {
     pub writes: u32,
     /// Launches of kernels that were given an address in it; `None`: not recorded.
     pub kernels: Option<u32>,
+    /// Launches of graphs of which a node was given an address in it; each such address counts.
+    pub graph_launches: u32,
     /// Different addresses in it that copies, sets and kernels were given.
     pub addresses: u32,
 }
@@ -186,7 +196,7 @@ fn can_be_told(one: &Allocation) -> bool {
 }
 
 /// Allocations that the lens selects, with their process and index.
-fn selected<'a>(loaded: &Loaded, found: &'a [Found]) -> Vec<(&'a Found, usize, &'a Allocation)> {
+pub(super) fn selected<'a>(loaded: &Loaded, found: &'a [Found]) -> Vec<(&'a Found, usize, &'a Allocation)> {
     let selected = loaded.selected();
     let wanted = |one: &Allocation| selected.is_none_or(|selected| selected.call(one.track, one.row as usize));
     let of = |found: &'a Found| found.allocations.all().iter().enumerate().map(move |(index, one)| (found, index, one));
@@ -220,6 +230,7 @@ pub(super) fn of(loaded: &mut Loaded, found: &[Found]) -> Uses {
     list.sort_by_key(|&(found, _, one)| (std::cmp::Reverse(one.bytes), found.process, one.from_ns));
     list.truncate(KEPT);
     let is_known = told || launches == 0;
+    let steps = Steps::new(all_turns(None, loaded.trace()).1);
     Uses {
         certain,
         possible,
@@ -229,11 +240,12 @@ pub(super) fn of(loaded: &mut Loaded, found: &[Found]) -> Uses {
         launches_with_pointers: told.then(|| sum(|found| found.usage.evidence().with_pointers)),
         unread_calls: sum(|found| found.usage.evidence().unread),
         batches: sum(|found| found.usage.evidence().batches),
-        list: list.into_iter().map(|(found, index, one)| used(loaded, found, index, one)).collect(),
+        list: list.into_iter().map(|one| used(loaded, one, &steps)).collect(),
     }
 }
 
-fn used(loaded: &mut Loaded, found: &Found, index: usize, one: &Allocation) -> Used {
+fn used(loaded: &mut Loaded, (found, index, one): (&Found, usize, &Allocation), steps: &Steps) -> Used {
+    let lived = steps.lived(one.made_ns, one.freed_ns);
     let uses: Of = found.usage.get(index).copied().unwrap_or_default();
     let (first, last) = (uses.first(), uses.last());
     let address = one.has_address().then_some(one.address);
@@ -259,6 +271,9 @@ fn used(loaded: &mut Loaded, found: &Found, index: usize, one: &Allocation) -> U
         allocator: loaded.allocator(one.site).map(|(allocator, _)| allocator.name()),
         made_ns: since(loaded, one.made_ns),
         freed_ns: until(loaded, one.freed_ns),
+        made_in_step: lived.and_then(|lived| lived.made_in),
+        freed_in_step: lived.and_then(|lived| lived.freed_in),
+        step_ends: lived.map(|lived| lived.ends),
         first_use_ns: first.map(|one| since(loaded, one.at_ns)),
         first_use: first.map(|one| one.kind().word()),
         last_use_ns: last.map(|one| since(loaded, one.at_ns)),
@@ -272,6 +287,7 @@ fn used(loaded: &mut Loaded, found: &Found, index: usize, one: &Allocation) -> U
         reads: uses.counts.reads,
         writes: uses.counts.writes,
         kernels: kernels_are_known.then_some(uses.counts.kernels),
+        graph_launches: uses.counts.graph_launches,
         addresses: uses.counts.addresses,
     }
 }
