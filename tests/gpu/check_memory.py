@@ -1,4 +1,4 @@
-"""Holds what a report says of memory against the lines of memory.cu and places.cu.
+"""Holds what a report says of memory against the lines of memory.cu, lifetimes.cu, places.cu, two.cu and torch_memory.py.
 
 check_memory.py NAME REPORT.json SAID.txt [ROWS.txt]     ROWS.txt: what rows.c wrote of a run of the same program
 """
@@ -18,6 +18,17 @@ def check(what, got, want):
     print(f"{name}: {'ok  ' if ok else 'WRONG'} {what}" + ("" if ok else f": {got} and not {want}"))
 
 
+def within(what, got, lowest, highest):
+    global wrong
+    ok = got is not None and lowest <= got <= highest
+    wrong += not ok
+    print(f"{name}: {'ok  ' if ok else 'WRONG'} {what}" + ("" if ok else f": {got} and not {lowest} to {highest}"))
+
+
+# The trace's clock and the program's may differ by so much, ns.
+CLOCKS = 1_000_000
+start = report["trace"]["start_unix_ns"]
+memory = report["memory"]
 kinds = {one["kind"]: one for one in allocations["by_kind"]}
 places = []
 flows = {}
@@ -43,6 +54,46 @@ for line in open(said_path):
     elif words[:1] == ["staged"]:
         staged = [one for one in report["transfers"]["staged"] if [one["from_device"], one["to_device"]] == list(map(int, words[1:3]))]
         check(f"{words[3]} bytes went from {words[1]} to {words[2]} through the host", [one["bytes"] for one in staged], [int(words[3])])
+    elif words[:1] == ["life"]:
+        kind, size, *moments = words[1:]
+        size, (made, is_made, frees, freed) = int(size), map(int, moments)
+        found = [one for one in memory["uses"]["list"] if (one["kind"], one["bytes"]) == (kind, size)]
+        check(f"one {kind} allocation of {size} bytes", len(found), 1)
+        if len(found) == 1:
+            lived = [None if found[0][key] is None else start + found[0][key] for key in ("made_ns", "freed_ns")]
+            within(f"{kind} of {size} bytes was made when the program made it", lived[0], made - CLOCKS, is_made + CLOCKS)
+            within(f"{kind} of {size} bytes was released when the program did", lived[1], frees - CLOCKS, freed + CLOCKS)
+            length = None if lived[1] is None else lived[1] - lived[0]
+            within(f"{kind} of {size} bytes lived as long as there", length, frees - is_made - CLOCKS // 10, freed - made + CLOCKS // 10)
+    elif words[:1] == ["graph"]:
+        graphs = memory["graphs"]
+        check("one process has memory of graphs", len(graphs), 1)
+        if graphs:
+            keys = ("allocations", "peak_bytes", "live_bytes", "unseen_launches", "at_least")
+            check("memory of graphs by launch", [graphs[0][key] for key in keys], [*map(int, words[1:]), 0, 0])
+    elif words[:1] == ["given"]:
+        size, launches, begun, over = map(int, words[1:])
+        found = [one for one in memory["uses"]["list"] if one["bytes"] == size]
+        check(f"one allocation of {size} bytes", len(found), 1)
+        if found:
+            use = found[0]
+            check("launches of graphs were given it", use["graph_launches"], launches)
+            check("graphs alone", (use["first_use"], use["last_use"], use["kernels"]), ("graph", "graph", 0))
+            check("its last use is by a record of the GPU", use["last_use_is_by_gpu"], True)
+            check("no launch is unseen", use["last_use_may_be_later"], False)
+            last = None if use["last_use_ns"] is None else start + use["last_use_ns"]
+            within("the last launch was over when the program saw it", last, begun - CLOCKS, over + CLOCKS)
+    elif words[:1] == ["reserved"]:
+        kept = [one for one in memory["segments"] if one["allocator"] == "PyTorch"]
+        check("PyTorch keeps what it says", sum(one["live_bytes"] for one in kept), int(words[1]))
+    elif words[:1] == ["block"]:
+        address, size, times = map(int, words[1:])
+        found = [one for one in memory["blocks"]["list"] if one["segment"] + one["offset"] == address]
+        check(f"one block at {address:#x}", len(found), 1)
+        if found:
+            within(f"it was given {times} times or more", found[0]["uses"], times, 1 << 32)
+            if size:
+                check(f"it has {size} bytes at least", found[0]["bytes_at_least"], size)
     elif words[:1] == ["place"]:
         places.append(tuple(map(int, words[1:])))
 if places:

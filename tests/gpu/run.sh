@@ -28,6 +28,8 @@ nvcc -arch=native -O1 -o bounce_static "$here/bounce.cu" &
 nvcc -arch=native -O1 -cudart shared -o bounce_shared "$here/bounce.cu" &
 nvcc -arch=native -O1 -o memory_static "$here/memory.cu" -lcuda &
 nvcc -arch=native -O1 -cudart shared -o memory_shared "$here/memory.cu" -lcuda &
+nvcc -arch=native -O1 -o lifetimes_static "$here/lifetimes.cu" &
+nvcc -arch=native -O1 -cudart shared -o lifetimes_shared "$here/lifetimes.cu" &
 nvcc -arch=native -O1 -o places "$here/places.cu" &
 nvcc -arch=native -O1 -o two "$here/two.cu" &
 nvcc -arch=native -O1 -o threads_static "$here/threads.cu" &
@@ -115,13 +117,17 @@ fi
 memory() {
     local name=$1
     shift
-    "$umtui" record -o "$work/rec/$name" -- "$1" >"$name.said" 2>/dev/null || fail "$name: status $?"
+    # shellcheck disable=SC2086
+    "$umtui" record -o "$work/rec/$name" -- $1 >"$name.said" 2>/dev/null || fail "$name: status $?"
     "$umtui" report --format json "$work/rec/$name" >"$out/$name.json" || fail "$name: report"
     python3 "$here/check_memory.py" "$name" "$out/$name.json" "$name.said" ${2:+"$2"} || fail "$name: memory"
 }
 
 memory memory_static ./memory_static
 memory memory_shared ./memory_shared
+memory lifetimes_static ./lifetimes_static
+memory lifetimes_shared ./lifetimes_shared
+if python3 -c 'import torch' 2>/dev/null; then memory torch_memory "python3 $here/torch_memory.py"; fi
 [ -f rows.so ] && ROWS_OUT=$work/places.rows CUDA_INJECTION64_PATH=$work/rows.so ./places >/dev/null 2>&1
 if [ -f places.rows ]; then memory places ./places places.rows; else memory places ./places; fi
 
