@@ -194,7 +194,7 @@ fn kept(place: &Place) -> Value {
         Place::Heatmap { subject, colour, at, time, cursor } => json!({
             "screen": "heatmap",
             "subject": match subject {
-                HeatSubject::Busiest | HeatSubject::Holding(_) => Value::Null,
+                HeatSubject::Busiest | HeatSubject::Holding(_) | HeatSubject::Found(_) => Value::Null,
                 HeatSubject::All => json!("all"),
                 HeatSubject::One(process, address) => json!([process, format!("{address:x}")]),
             },

@@ -11,6 +11,11 @@ const PLACES: [(u64, u64, &str); 2] = [
     (BASE + (1 << 30), 4 * MIB, "managed 4 MiB  params.cu:7"),
 ];
 
+/// Allocations in which a text is found.
+pub fn found(finds: impl Fn(&str) -> bool) -> Vec<usize> {
+    (0..PLACES.len()).filter(|&place| finds(PLACES[place].2)).collect()
+}
+
 /// Of a row and a span of time: bytes to the GPU and to the CPU, whether ahead, and faults.
 fn what(place: usize, row: u64, (from, to): (u64, u64)) -> Sums {
     let mut sums = Sums::default();
@@ -55,6 +60,7 @@ fn mark(sums: &Sums) -> HeatMark {
 pub fn heat(request: &HeatRequest) -> HeatRows {
     let chosen = match request.subject {
         HeatSubject::All => None,
+        HeatSubject::Found(row) => Some((row as usize).min(1)),
         HeatSubject::One(_, address) if address >= PLACES[1].0 => Some(1),
         _ => Some(0),
     };
@@ -162,6 +168,7 @@ pub fn heat(request: &HeatRequest) -> HeatRows {
         HeatPoint {
             label: PLACES[at.0].2.to_owned(),
             site: None,
+            generation: Some(at.0 as u64),
             at: (0, lowest, lowest + size),
             ns,
             sums,
@@ -169,6 +176,7 @@ pub fn heat(request: &HeatRequest) -> HeatRows {
             kernels: vec![("scale(float*, unsigned long)".to_owned(), 2)],
             more_kernels: 0,
             details,
+            more_details: false,
         }
     });
     let one = |place: usize| HeatSubject::One(0, PLACES[place].0);
@@ -192,6 +200,7 @@ pub fn heat(request: &HeatRequest) -> HeatRows {
         first,
         total,
         found: around.and_then(|row| u16::try_from((first + count).checked_sub(row + 1)?).ok()),
+        found_cell: matches!(request.subject, HeatSubject::Found(_)).then_some((1, 2)),
         from_ns,
         column_ns,
         span: SPAN,

@@ -158,3 +158,22 @@ fn searching_looks_so() {
         }
     }
 }
+
+#[test]
+fn on_the_heatmap_n_goes_from_allocation_to_allocation() {
+    let mut stage = stage(ScreenId::Heatmap, 80, 24, live());
+    stage.press("/");
+    stage.type_text("params");
+    assert!(stage.text().contains("managed 4 MiB  params.cu:7"), "{}", stage.text());
+    assert!(last_line(&stage).contains("match 1 of 1"), "{}", stage.text());
+    stage.press("Enter");
+    stage.press("/");
+    stage.type_text("managed");
+    stage.press("Enter");
+    assert!(last_line(&stage).contains("match 2 of 2"), "{}", stage.text());
+    stage.press("n");
+    assert!(stage.text().contains("managed 64 MiB  solver.cu:118"), "{}", stage.text());
+    assert!(last_line(&stage).contains("match 1 of 2"), "{}", stage.text());
+    stage.press("N");
+    assert!(stage.text().contains("managed 4 MiB  params.cu:7"), "{}", stage.text());
+}

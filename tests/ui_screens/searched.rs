@@ -44,6 +44,7 @@ pub fn search(view: &View, request: &SearchRequest) -> SearchAnswer {
             (hits.collect(), row as usize, Vec::new())
         }
         (View::Memory(asked), SearchFrom::Row(row)) => (crate::memory::found(asked, finds), row as usize, Vec::new()),
+        (View::Heatmap(_), SearchFrom::Row(row)) => (crate::heat::found(finds), row as usize, Vec::new()),
         (View::Output(_), SearchFrom::Row(row)) => {
             let all = output(&OutputRequest { first: 0, rows: LIST as usize }).lines;
             let text = request.text.to_lowercase();

@@ -56,12 +56,17 @@ impl Where {
         complete
     }
 
+    /// The pages of a process.
+    pub fn of(&self, process: ProcessId) -> Option<&History> {
+        self.of.iter().find(|(known, _)| *known == process).map(|(_, history)| history)
+    }
+
     /// Where the pages of each row were at some moments, ns, row after row.
     pub fn cells(&self, rows: impl Iterator<Item = (ProcessId, u64, u64)>, moments: &[u64]) -> Vec<HeatCell> {
         let (mut cells, mut samples) = (Vec::new(), Vec::with_capacity(moments.len()));
         for (process, from, to) in rows {
             samples.clear();
-            if let Some((_, history)) = self.of.iter().find(|(known, _)| *known == process) {
+            if let Some(history) = self.of(process) {
                 history.samples((from / PAGE_BYTES, to.div_ceil(PAGE_BYTES)), moments, &mut samples);
             }
             samples.resize(moments.len(), Sample::default());

@@ -1,10 +1,12 @@
 //! The heatmap: unified memory by address and time, as screens and reports ask for it.
 
 mod cells;
+mod generations;
 pub(super) mod glyphs;
 mod heats;
 mod homes;
 mod kernels;
+mod page;
 mod picture;
 mod places;
 mod point;

@@ -1,7 +1,9 @@
 //! A picture of unified memory, of what a screen asks for.
 
+use std::sync::Arc;
 use std::time::Instant;
 
+use super::generations::Generations;
 use super::homes::Where;
 use super::kernels::Busy;
 use super::places::{self, Packed, Place};
@@ -9,6 +11,7 @@ use super::view::{
     HeatCell, HeatColour, HeatLine, HeatMark, HeatRequest, HeatRows, HeatRowsAt, HeatSubject, HeatTimeAt, Sums,
 };
 use super::{Heats, cells, point};
+use crate::correlate::Allocations;
 use crate::memory::heat::Grid;
 use crate::memory::residency::PAGE_BYTES;
 use crate::session::labels::Namer;
@@ -31,6 +34,7 @@ pub struct State {
     busy: Busy,
     homes: Where,
     places: Vec<Place>,
+    generations: Generations,
     /// What these were found from: the heats, the allocations, whether through a lens.
     known: Option<((u64, u64), u64, u64)>,
     /// Not before they are found anew.
@@ -45,6 +49,38 @@ impl State {
     /// Code that made the allocation at the cursor's cell.
     pub fn site(&self) -> Option<SiteId> {
         self.site
+    }
+
+    /// Finds the places anew if something has changed and it is time to; whether they are as they must be. `through`: the
+    /// heats of what a lens selects; allocations come with what grows when they change.
+    fn place(
+        &mut self,
+        trace: &Trace,
+        through: Option<&Heats>,
+        (allocations, version): (&[Arc<Allocations>], u64),
+        lens: u64,
+    ) -> bool {
+        let heats = through.unwrap_or(&self.heats);
+        let known = Some((heats.version(), version, lens));
+        let other_lens = self.known.is_none_or(|known| known.2 != lens);
+        if self.known != known && (other_lens || self.due.is_none_or(|due| Instant::now() >= due)) {
+            let begun = Instant::now();
+            self.places = places::find(trace, heats, allocations);
+            self.generations.find(&self.places, allocations);
+            self.known = known;
+            self.due = begun.elapsed().checked_mul(PAUSE).and_then(|pause| Instant::now().checked_add(pause));
+        }
+        self.known == known
+    }
+
+    /// The places.
+    pub fn places(&self) -> &[Place] {
+        &self.places
+    }
+
+    /// The allocations that lay in them.
+    pub fn generations(&self) -> &Generations {
+        &self.generations
     }
 
     /// The sums of the cells that were made last, the lowest row first.
@@ -65,6 +101,17 @@ struct Drawn {
     column_ns: u64,
     columns: usize,
     rows: Vec<(ProcessId, u64, u64)>,
+}
+
+/// What a picture is made of.
+#[derive(Clone, Copy)]
+struct Known<'a> {
+    places: &'a [Place],
+    generations: &'a Generations,
+    busy: &'a Busy,
+    homes: &'a Where,
+    /// All that was recorded of pages has been gone through.
+    pages_known: bool,
 }
 
 /// What is shown: places, packed, and of these the lines and columns.
@@ -90,6 +137,28 @@ impl Frame {
 }
 
 impl Model {
+    /// Finds places in which something happened until `until`, without a lens. Says how often they have been found.
+    pub(in crate::session) fn find_places(&mut self, until: Instant) -> u64 {
+        let decided = self.lens_decided();
+        let mut state = std::mem::take(&mut self.heat);
+        if !self.lensed.is_on()
+            && state.heats.update(&self.trace, None, decided, until)
+            && self.lives.update(&self.trace, &self.files, until)
+        {
+            state.place(&self.trace, None, (self.lives.all(), self.lives.version()), self.lens_number());
+        }
+        self.heat = state;
+        self.heat.generations.version()
+    }
+
+    /// The busiest places: number of the process, first address, and what they are called.
+    pub(in crate::session) fn place_names(&mut self, most: usize) -> Vec<(u16, u64, String)> {
+        let namer = Namer::new(&self.trace, &mut self.symbols);
+        let places = &self.heat.places;
+        let listed = places.iter().filter(|place| place.number <= most);
+        listed.map(|place| (place.process.0, place.from, point::label_of(&namer, Some(place), places))).collect()
+    }
+
     /// A picture of unified memory, and whether it is of all that was read: work stops at `until`.
     pub(in crate::session) fn heatmap(&mut self, request: &HeatRequest, until: Instant) -> (HeatRows, bool) {
         let mut state = std::mem::take(&mut self.heat);
@@ -99,22 +168,23 @@ impl Model {
         let mut complete = heats.update(&self.trace, self.lensed.selected(), decided, until);
         complete &= state.busy.update(&self.trace, until);
         complete &= self.lives.update(&self.trace, &self.files, until);
-        let heats = if self.lensed.is_on() { &lens_heats } else { &state.heats };
-        let known = Some((heats.version(), self.lives.version(), lens));
-        let other_lens = state.known.is_none_or(|known| known.2 != lens);
-        if state.known != known && (other_lens || state.due.is_none_or(|due| Instant::now() >= due)) {
-            let begun = Instant::now();
-            state.places = places::find(&self.trace, heats, self.lives.all());
-            state.known = known;
-            state.due = begun.elapsed().checked_mul(PAUSE).and_then(|pause| Instant::now().checked_add(pause));
-        }
-        complete &= state.known == known;
-        if request.colour == HeatColour::Residency {
+        let through = self.lensed.is_on().then_some(&lens_heats);
+        complete &= state.place(&self.trace, through, (self.lives.all(), self.lives.version()), lens);
+        let heats = through.unwrap_or(&state.heats);
+        let mut pages_known = true;
+        if request.colour == HeatColour::Residency || request.details {
             let allocations = (self.lives.all(), self.lives.version());
-            complete &= state.homes.update(&self.trace, &self.files, allocations, until);
+            pages_known = state.homes.update(&self.trace, &self.files, allocations, until);
+            complete &= pages_known;
         }
-        let parts = (&state.places[..], &state.busy, &state.homes, &mut state.drawn);
-        let rows = self.picture(request, heats, parts, lens);
+        let known = Known {
+            places: &state.places,
+            generations: &state.generations,
+            busy: &state.busy,
+            homes: &state.homes,
+            pages_known,
+        };
+        let rows = self.picture(request, heats, &known, &mut state.drawn, lens);
         state.site = rows.point.as_ref().and_then(|point| point.site);
         self.lensed.heats = lens_heats;
         self.heat = state;
@@ -125,11 +195,13 @@ impl Model {
         &mut self,
         request: &HeatRequest,
         heats: &Heats,
-        (places, busy, homes, drawn): (&[Place], &Busy, &Where, &mut Made),
+        known: &Known<'_>,
+        drawn: &mut Made,
         lens: u64,
     ) -> HeatRows {
+        let &Known { places, generations, busy, homes, .. } = known;
         let has_faults = self.trace.activities.recorded(What::Faults);
-        let Some(subject) = subject(places, request.subject) else {
+        let Some(subject) = subject(places, generations, request.subject) else {
             let why_empty = Some(self.why_empty());
             return HeatRows { why_empty, subject: request.subject, has_faults, ..HeatRows::default() };
         };
@@ -168,6 +240,7 @@ impl Model {
             first: frame.first,
             total: frame.packed.total,
             found,
+            found_cell: self.found_cell(request.subject, known, &frame, &sums),
             from_ns: frame.from_ns.saturating_sub(start),
             column_ns: frame.column_ns,
             span: (span.0.saturating_sub(start), span.1.saturating_sub(start)),
@@ -182,14 +255,41 @@ impl Model {
         rows.label = point::label_of(&namer, subject.and_then(|at| places.get(at)), places);
         let (line, column) = (usize::from(request.cursor.0), usize::from(request.cursor.1));
         let row = frame.rows.len().checked_sub(line + 1).and_then(|row| Some((row, frame.rows.get(row)?)));
-        if let Some((row, &(_, process, from, to))) = row.filter(|_| column < frame.columns) {
+        if let Some((row, &(place, process, from, to))) = row.filter(|_| column < frame.columns) {
             let begin = frame.from_ns.saturating_add(frame.column_ns.saturating_mul(column as u64));
             let cell = point::Cell { process, from, to, ns: (begin, begin.saturating_add(frame.column_ns)) };
             let sums = sums.get(row * frame.columns + column).copied().unwrap_or_default();
             let selected = self.lensed.selected();
-            rows.point = Some(point::of(&namer, self.lives.all(), selected, &cell, sums, request.details));
+            let details = request.details.then_some((homes, known.pages_known));
+            let meant = request.generation.and_then(|row| generations.get(row)).filter(|one| one.0 == place);
+            let meant = meant.and_then(|(_, index)| index);
+            let asked = point::Asked { cell, sums, details, meant, place: (place, places.get(place)) };
+            rows.point = Some(point::of(&namer, (self.lives.all(), generations), selected, &asked));
         }
         rows
+    }
+
+    /// The cell in which an allocation that a search has found begins to show: where something happened to it first, or where
+    /// it was made.
+    fn found_cell(&self, wanted: HeatSubject, known: &Known<'_>, frame: &Frame, sums: &[Sums]) -> Option<(u16, u16)> {
+        let HeatSubject::Found(row) = wanted else { return None };
+        let (place, index) = known.generations.get(row)?;
+        let process = known.places.get(place)?.process;
+        let one = self.lives.all().get(process.index())?.all().get(index?)?;
+        let column_of = |ns: u64| usize::try_from(ns.saturating_sub(frame.from_ns) / frame.column_ns.max(1));
+        let last = frame.columns.saturating_sub(1);
+        let (made, gone) = (column_of(one.made_ns).unwrap_or(last).min(last), column_of(one.until_ns).unwrap_or(last));
+        let inside = |row: &&(usize, (usize, ProcessId, u64, u64))| row.1.2 < one.end() && one.address < row.1.3;
+        let rows: Vec<usize> =
+            frame.rows.iter().copied().enumerate().filter(|row| inside(&row)).map(|row| row.0).collect();
+        let is_busy = |&(row, column): &(usize, usize)| {
+            sums.get(row * frame.columns + column).is_some_and(|sums| !sums.is_empty())
+        };
+        let cells = (made..=gone.min(last)).flat_map(|column| rows.iter().map(move |&row| (row, column)));
+        let (row, column) = cells.into_iter().find(is_busy).or_else(|| Some((*rows.first()?, made)))?;
+        // Lines are counted from the top, rows from the bottom.
+        let line = frame.rows.len().checked_sub(row + 1)?;
+        Some((u16::try_from(line).ok()?, u16::try_from(column).ok()?))
     }
 
     /// What there is to see: the range of time that is looked at, else from the first to the last that happened, and all
@@ -239,13 +339,16 @@ impl Model {
 }
 
 /// The place that is meant; `Some(None)`: all. `None`: there is none.
-fn subject(places: &[Place], wanted: HeatSubject) -> Option<Option<usize>> {
+fn subject(places: &[Place], generations: &Generations, wanted: HeatSubject) -> Option<Option<usize>> {
     let busiest = || places.iter().position(|place| place.number == 1).map(Some);
     match wanted {
         HeatSubject::All if !places.is_empty() => Some(None),
         HeatSubject::One(process, address) => {
             let holds = |place: &Place| place.process.0 == process && place.from <= address && address < place.to;
             places.iter().position(holds).map(Some).or_else(busiest)
+        }
+        HeatSubject::Found(row) => {
+            generations.get(row).map(|(place, _)| place).filter(|&at| at < places.len()).map(Some).or_else(busiest)
         }
         HeatSubject::Holding(address) => {
             let holds = |place: &Place| place.from <= address && address < place.to;

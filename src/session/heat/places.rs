@@ -3,7 +3,8 @@
 use std::sync::Arc;
 
 use super::Heats;
-use crate::correlate::{Allocation, AllocationKind, Allocations};
+use super::generations::is_unified;
+use crate::correlate::{Allocation, Allocations};
 use crate::memory::heat::{Grid, Heat, Sums};
 use crate::memory::residency::PAGE_BYTES;
 use crate::trace::{Lane, ProcessId, Trace};
@@ -22,6 +23,8 @@ pub struct Place {
     pub to: u64,
     /// The last allocation there, if any was seen to be made.
     pub allocation: Option<Allocation>,
+    /// The allocations that lay there one after the other are among these of the process: first index, and after the last.
+    pub held: (usize, usize),
     /// All that happened there.
     pub sums: Sums,
     /// Which one it is by how much moved there, from 1.
@@ -47,17 +50,23 @@ pub fn find(trace: &Trace, heats: &Heats, allocations: &[Arc<Allocations>]) -> V
 
 fn of_process(process: ProcessId, heat: &Heat, lane: &Lane, allocations: &[Allocation]) -> Vec<Place> {
     let mut places: Vec<Place> = Vec::new();
-    let mut add = |from: u64, to: u64, allocation: Option<Allocation>| match places.last_mut() {
+    let mut add = |from: u64, to: u64, found: Option<(usize, Allocation)>| match places.last_mut() {
         // The same addresses again, or some that reach into them.
         Some(last) if from < last.to => {
             last.to = last.to.max(to);
-            last.allocation = allocation.or(last.allocation);
+            if let Some((index, one)) = found {
+                let first = if last.held == (0, 0) { index } else { last.held.0 };
+                (last.allocation, last.held) = (Some(one), (first, index + 1));
+            }
         }
-        _ => places.push(Place { process, from, to, allocation, sums: Sums::default(), number: 0 }),
+        _ => {
+            let held = found.map_or((0, 0), |(index, _)| (index, index + 1));
+            let allocation = found.map(|(_, one)| one);
+            places.push(Place { process, from, to, allocation, held, sums: Sums::default(), number: 0 });
+        }
     };
-    let managed = allocations.iter().filter(|one| one.has_address());
-    let managed = managed.filter(|one| matches!(one.kind, AllocationKind::Managed | AllocationKind::Static));
-    let mut managed = managed.map(|one| (floor(one.address), ceil(one.end()), *one)).peekable();
+    let managed = allocations.iter().enumerate().filter(|(_, one)| is_unified(one));
+    let mut managed = managed.map(|(at, one)| (floor(one.address), ceil(one.end()), (at, *one))).peekable();
     let mut extents = heat.extents(GAP).into_iter();
     let mut extent = extents.next();
     // Both by address: of an extent what lies between allocations.
@@ -203,7 +212,15 @@ mod tests {
     use super::*;
 
     fn place(process: u16, from: u64, to: u64) -> Place {
-        Place { process: ProcessId(process), from, to, allocation: None, sums: Sums::default(), number: 0 }
+        Place {
+            process: ProcessId(process),
+            from,
+            to,
+            allocation: None,
+            held: (0, 0),
+            sums: Sums::default(),
+            number: 0,
+        }
     }
 
     #[test]

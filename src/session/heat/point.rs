@@ -1,10 +1,13 @@
 //! What is known of one cell: the allocation there, what happened, and the kernels that ran meanwhile.
 
+use std::fmt::Write as _;
 use std::sync::Arc;
 
-use super::kernels;
+use super::generations::{Generations, in_cell, number_of};
+use super::homes::Where;
 use super::places::Place;
 use super::view::{HeatPoint, Measure, Sums};
+use super::{kernels, page};
 use crate::correlate::{Allocation, Allocations};
 use crate::lens::Selected;
 use crate::memory::heat::Counted;
@@ -27,12 +30,28 @@ pub struct Cell {
     pub ns: (u64, u64),
 }
 
+/// What is wanted to be known of a cell.
+pub struct Asked<'a> {
+    pub cell: Cell,
+    /// What happened there.
+    pub sums: Sums,
+    /// All that is known is wanted: where pages are, and whether all that was recorded of them has been gone through.
+    pub details: Option<(&'a Where, bool)>,
+    /// The allocation that is meant where several lay there, by its index.
+    pub meant: Option<usize>,
+    /// The place, and its number among all.
+    pub place: (usize, Option<&'a Place>),
+}
+
 /// A place in a line; `None`: all of them.
 pub fn label_of(namer: &Namer<'_>, place: Option<&Place>, places: &[Place]) -> String {
     match place {
         None => {
             let bytes = places.iter().fold(0u64, |sum, place| sum.saturating_add(place.to - place.from));
             format!("all {} places  {}", places.len(), size(bytes))
+        }
+        Some(Place { allocation: Some(one), held, .. }) if held.1 - held.0 > 1 => {
+            format!("{}  the last of {} here", label(namer, one), held.1 - held.0)
         }
         Some(Place { allocation: Some(one), .. }) => label(namer, one),
         Some(place) => format!("not seen to be allocated  {}  {:#x}", size(place.to - place.from), place.from),
@@ -46,34 +65,46 @@ fn label(namer: &Namer<'_>, one: &Allocation) -> String {
 /// What is known of a cell.
 pub fn of(
     namer: &Namer<'_>,
-    allocations: &[Arc<Allocations>],
+    (allocations, generations): (&[Arc<Allocations>], &Generations),
     selected: Option<&Selected>,
-    cell: &Cell,
-    sums: Sums,
-    details: bool,
+    asked: &Asked<'_>,
 ) -> HeatPoint {
-    let trace = namer.trace;
+    let (trace, cell) = (namer.trace, &asked.cell);
     let start = trace.start_ns();
-    let of = allocations.get(cell.process.index());
-    let find = |ns: u64| {
-        let of = of?;
-        of.find(cell.from, ns).or_else(|| of.find(cell.to - 1, ns)).and_then(|index| of.all().get(index))
-    };
-    let allocation = find(cell.ns.0).or_else(|| find(cell.ns.1.saturating_sub(1)));
+    let of = allocations.get(cell.process.index()).map(|of| &**of);
+    let here = of.map_or_else(Vec::new, |of| here(of, asked));
+    let index = asked.meant.filter(|meant| here.contains(meant)).or_else(|| here.first().copied());
+    let found = of.zip(index).and_then(|(of, index)| Some((of, index, of.all().get(index)?)));
     let kernels = kernels::between(trace, cell.ns);
     let named = |most: usize| -> Vec<(String, u64)> {
         kernels.iter().take(most).map(|&(name, count)| (kernel(trace, name), count)).collect()
     };
     HeatPoint {
-        label: allocation.map_or_else(|| "no allocation is known here".to_owned(), |one| label(namer, one)),
-        site: allocation.map(|one| one.site),
+        label: found.map_or_else(
+            || "no allocation is known here".to_owned(),
+            |(of, index, one)| {
+                let mut text = label(namer, one);
+                let (number, count) = number_of(of, index);
+                if count > 1 {
+                    let _ = write!(text, "  {number} of {count} here in turn");
+                }
+                if here.len() > 1 {
+                    let _ = write!(text, ", {} in this cell", here.len());
+                }
+                text
+            },
+        ),
+        site: found.map(|(.., one)| one.site),
+        generation: generations.row_of(asked.place.0, index).or_else(|| generations.row_of(asked.place.0, None)),
         at: (cell.process.0, cell.from, cell.to),
         ns: (cell.ns.0.saturating_sub(start), cell.ns.1.saturating_sub(start)),
-        happened: happened(&sums),
-        sums,
+        happened: happened(&asked.sums),
+        sums: asked.sums,
         more_kernels: kernels.len().saturating_sub(KERNELS),
-        details: details.then(|| {
-            let mut fields = fields(namer, of, allocation, cell, &sums);
+        more_details: asked.details.is_some_and(|(_, complete)| !complete),
+        details: asked.details.map(|(homes, complete)| {
+            let mut fields = fields(namer, found, here.len(), asked);
+            fields.extend(page::fields(trace, cell, of, (homes, complete)));
             fields.extend(named(DETAILED).into_iter().enumerate().map(|(at, (name, count))| {
                 let times = if count > 1 { format!("   {count} times") } else { String::new() };
                 (if at == 0 { "meanwhile" } else { "" }.to_owned(), format!("{name}{times}"))
@@ -86,6 +117,19 @@ pub fn of(
         }),
         kernels: named(KERNELS),
     }
+}
+
+/// The allocations that lay in a cell, by address and in order of time; of kinds that have no pages of their own the one that
+/// is there at its begin or end.
+fn here(of: &Allocations, asked: &Asked<'_>) -> Vec<usize> {
+    let cell = &asked.cell;
+    let held = asked.place.1.map_or((0, 0), |place| place.held);
+    let found = in_cell(of.all(), held, cell);
+    if !found.is_empty() {
+        return found;
+    }
+    let find = |ns: u64| of.find(cell.from, ns).or_else(|| of.find(cell.to - 1, ns));
+    find(cell.ns.0).or_else(|| find(cell.ns.1.saturating_sub(1))).into_iter().collect()
 }
 
 /// What happened, as names and values.
@@ -113,44 +157,48 @@ fn happened(sums: &Sums) -> Vec<(&'static str, String)> {
 
 fn fields(
     namer: &Namer<'_>,
-    of: Option<&Arc<Allocations>>,
-    allocation: Option<&Allocation>,
-    cell: &Cell,
-    sums: &Sums,
+    found: Option<(&Allocations, usize, &Allocation)>,
+    in_cell: usize,
+    asked: &Asked<'_>,
 ) -> Vec<(String, String)> {
     let field = |name: &str, value: String| (name.to_owned(), value);
-    let trace = namer.trace;
-    let seconds = |ns: u64| {
-        let ns = ns.saturating_sub(trace.start_ns());
-        format!("{}.{:06} s", ns / 1_000_000_000, ns % 1_000_000_000 / 1_000)
-    };
+    let (trace, cell) = (namer.trace, &asked.cell);
+    let seconds = |ns: u64| moment(trace, ns);
     let mut fields = vec![
         field("addresses", format!("{:#x} to {:#x}   ({})", cell.from, cell.to - 1, size(cell.to - cell.from))),
         field("time", format!("{} to {}", seconds(cell.ns.0), seconds(cell.ns.1))),
     ];
-    match allocation {
+    match found {
         None => fields.push(field("allocation", "none is known here: a managed variable, or the system's".to_owned())),
-        Some(one) => {
+        Some((of, index, one)) => {
             fields.push(field("allocation", format!("{} {} at {:#x}", one.kind.word(), size(one.bytes), one.address)));
             fields.push(field("from", namer.site(one.site)));
             let ends = if one.has_ended() { seconds(one.freed_ns) } else { "the end".to_owned() };
             fields.push(field("lives", format!("{} to {ends}", seconds(one.made_ns))));
-            let all = of.map_or(&[][..], |of| of.all());
-            let at = all.iter().position(|other| other == one);
-            if let Some(before) = at.and_then(|at| of.map(|of| of.generation(at))).filter(|&before| before > 0) {
-                fields.push(field("before", format!("{before} allocations lay at the same address before it")));
+            let (number, count) = number_of(of, index);
+            if count > 1 {
+                fields.push(field("address", format!("allocation {number} of {count} that lay here in turn")));
+            }
+            if in_cell > 1 {
+                fields.push(field("", format!("{in_cell} allocations lay in this cell: fewer in a narrower one")));
             }
         }
     }
     let process = trace.process(cell.process).filter(|_| trace.processes.len() > 1);
     fields.extend(process.map(|process| field("process", process.pid.to_string())));
     fields.push(field("", String::new()));
-    let happened = happened(sums);
+    let happened = happened(&asked.sums);
     if happened.is_empty() {
         fields.push(field("happened", "nothing".to_owned()));
     }
     fields.extend(happened.into_iter().map(|(name, value)| field(name, value)));
     fields
+}
+
+/// A moment of the trace's axis, ns, since it began.
+pub fn moment(trace: &Trace, ns: u64) -> String {
+    let ns = ns.saturating_sub(trace.start_ns());
+    format!("{}.{:06} s", ns / 1_000_000_000, ns % 1_000_000_000 / 1_000)
 }
 
 /// The first records in a cell, in order of rows.

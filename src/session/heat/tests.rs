@@ -35,6 +35,7 @@ const REQUEST: HeatRequest = HeatRequest {
     lines: 16,
     columns: 60,
     cursor: (0, 0),
+    generation: None,
     details: false,
 };
 
@@ -120,6 +121,8 @@ fn events_of_a_cell_are_those_that_are_in_it() {
         assert_eq!(point.sums.is_empty(), twin == 0);
         let details = point.details.unwrap();
         assert!(details.iter().any(|(name, value)| name == "allocation" && value.contains("managed 1 MiB")));
+        let mut page = details.iter().skip_while(|(name, _)| !name.starts_with("page 0x"));
+        assert!(page.next().is_some_and(|(_, how)| !how.is_empty()), "{details:?}");
         listed += twin;
     }
     assert!(listed > 100, "{listed} of {}", whole.places);

@@ -45,6 +45,8 @@ pub enum HeatSubject {
     One(u16, u64),
     /// Those of the first process's allocation with this address in it.
     Holding(u64),
+    /// Those of the allocation that a search has found at this row.
+    Found(u64),
 }
 
 /// Which rows are shown.
@@ -86,6 +88,8 @@ pub struct HeatRequest {
     pub columns: u16,
     /// The cell of which more is to be told: line and column.
     pub cursor: (u16, u16),
+    /// Which of the allocations in that cell is meant: the row at which a search has found it.
+    pub generation: Option<u64>,
     /// All that is known of that cell is wanted.
     pub details: bool,
 }
@@ -153,6 +157,8 @@ pub struct HeatPoint {
     pub label: String,
     /// Code that made it.
     pub site: Option<SiteId>,
+    /// Its row among what a search looks through.
+    pub generation: Option<u64>,
     /// Number of the process, first address and first address after it.
     pub at: (u16, u64, u64),
     /// Begin and end, ns since the trace began.
@@ -167,6 +173,8 @@ pub struct HeatPoint {
     pub more_kernels: usize,
     /// All that is known, as names and values, if it was asked for.
     pub details: Option<Vec<(String, String)>>,
+    /// More of that is on its way.
+    pub more_details: bool,
 }
 
 /// A picture.
@@ -194,6 +202,8 @@ pub struct HeatRows {
     pub total: u64,
     /// Line of the address that rows were asked to be shown around.
     pub found: Option<u16>,
+    /// Where the allocation that a search has found begins to show: line and column.
+    pub found_cell: Option<(u16, u16)>,
     /// Begin of the first column, ns since the trace began.
     pub from_ns: u64,
     /// Width of a column, ns.

@@ -7,6 +7,7 @@ use rustc_hash::FxHashMap;
 
 use super::ask::{AllocationKind, MemoryPart, MemoryRequest};
 use super::rows::thread_of;
+use crate::correlate::Allocation;
 use crate::session::labels::Namer;
 use crate::session::model::Model;
 use crate::session::search::Pattern;
@@ -18,6 +19,16 @@ pub(in crate::session) struct Fits {
     sites: FxHashMap<SiteId, bool>,
     kinds: FxHashMap<AllocationKind, bool>,
     tracks: FxHashMap<TrackId, bool>,
+}
+
+impl Fits {
+    /// Whether a text is found in what an allocation is known by: kind, call site, thread, address.
+    pub(in crate::session) fn finds(&mut self, pattern: &Pattern, namer: &Namer<'_>, one: &Allocation) -> bool {
+        let kind = self.kinds.entry(one.kind).or_insert_with(|| pattern.finds(one.kind.word()));
+        let site = self.sites.entry(one.site).or_insert_with(|| pattern.finds(&namer.site(one.site)));
+        let track = self.tracks.entry(one.track).or_insert_with(|| pattern.finds(&thread_of(namer.trace, one.track)));
+        *kind || *site || *track || (one.has_address() && pattern.finds(&format!("{:#x}", one.address)))
+    }
 }
 
 impl Model {
@@ -49,14 +60,8 @@ impl Model {
         let order = self.books.order();
         let window = order.get(window.start.min(order.len())..window.end.min(order.len())).unwrap_or_default();
         let namer = Namer::new(&self.trace, &mut self.symbols);
-        let trace = &self.trace;
         let mut is_found = |number: u32| {
-            let Some(block) = table.get(number as usize) else { return false };
-            let one = block.allocation;
-            let kind = fits.kinds.entry(one.kind).or_insert_with(|| pattern.finds(one.kind.word()));
-            let site = fits.sites.entry(one.site).or_insert_with(|| pattern.finds(&namer.site(one.site)));
-            let track = fits.tracks.entry(one.track).or_insert_with(|| pattern.finds(&thread_of(trace, one.track)));
-            *kind || *site || *track || (one.has_address() && pattern.finds(&format!("{:#x}", one.address)))
+            table.get(number as usize).is_some_and(|block| fits.finds(pattern, &namer, &block.allocation))
         };
         let numbered = (rows.start..).zip(window);
         numbered.filter(|(_, number)| is_found(**number)).map(|(row, _)| row).collect()

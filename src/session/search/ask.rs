@@ -42,9 +42,10 @@ pub enum EntryKind {
     Stream,
     Range,
     Site,
+    Allocation,
 }
 
-/// A thing that has a name, and the row of the calls tree that it is found at.
+/// A thing that has a name, and where it is found: a row of the calls tree, or a place of the heatmap.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Entry {
     /// What kind of thing it is.
@@ -97,6 +98,8 @@ pub enum Target {
     },
     /// A row of a list.
     Row(u64),
+    /// Unified memory: number of its process, first address.
+    Memory(u16, u64),
 }
 
 /// A match.

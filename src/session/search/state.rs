@@ -52,6 +52,7 @@ struct Of {
 enum Which {
     Events(EventsRequest),
     Memory(MemoryPart, Option<u64>),
+    Heatmap,
     Output,
 }
 
@@ -100,7 +101,16 @@ impl Search {
         let nothing = SearchAnswer { id: request.id, ..SearchAnswer::default() };
         let Some(pattern) = Pattern::new(&request.text) else { return nothing };
         match view {
-            View::Overview { .. } | View::Heatmap(_) => nothing,
+            View::Overview { .. } => nothing,
+            View::Heatmap(_) => {
+                let names = model.symbols.version().wrapping_add(model.heat.generations().version());
+                self.begin(Of { text: request.text.clone(), list: Which::Heatmap, names });
+                let mut fits = std::mem::take(&mut self.fits);
+                let mut list = Heatmap { model, fits: &mut fits, pattern: &pattern };
+                let answer = self.in_list(&mut list, request, until, |_, _| String::new());
+                self.fits = fits;
+                answer
+            }
             View::Calls(calls) => self.tree.advance(model, calls, request, &pattern, until),
             View::Events(events) => {
                 let version = model.symbols.version();
@@ -268,6 +278,23 @@ impl List for Rows<'_> {
 
     fn matches(&mut self, rows: Range<u64>) -> Vec<u64> {
         self.model.memory_matches(&self.request, (self.pattern, &mut *self.fits), rows, self.until)
+    }
+}
+
+/// Allocations that the heatmap shows.
+struct Heatmap<'a> {
+    model: &'a mut Model,
+    fits: &'a mut Fits,
+    pattern: &'a Pattern,
+}
+
+impl List for Heatmap<'_> {
+    fn len(&mut self) -> u64 {
+        self.model.heat.generations().len()
+    }
+
+    fn matches(&mut self, rows: Range<u64>) -> Vec<u64> {
+        self.model.heat_matches((self.pattern, &mut *self.fits), rows)
     }
 }
 

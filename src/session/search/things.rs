@@ -1,7 +1,8 @@
 //! Everything that has a name, wherever it is shown: for the finder.
 //!
 //! A thing stands for the row of the calls tree that one would look for: a function's among all functions, a kernel's
-//! under its busiest stream. The list is made grouping by grouping, a turn for each.
+//! under its busiest stream. Unified memory in which something happened stands for its place on the heatmap, as far as these
+//! are known. The list is made grouping by grouping, a turn for each.
 
 use std::cmp::Reverse;
 use std::time::Instant;
@@ -19,6 +20,8 @@ const GROUPINGS: [Grouping; 5] =
     [Grouping::Flat, Grouping::Thread, Grouping::Stream, Grouping::Range, Grouping::CallSite];
 /// Names found whose fit is worked out; beyond that the ones that took longest.
 const RANKED: usize = 1_000;
+/// Places of unified memory that are listed, the busiest ones.
+const PLACES: usize = 10_000;
 /// Calls of a trace whose ranges are listed before rows by range have been looked at.
 const RANGED: u64 = FEW;
 /// A list that is made anew is at least so much older, in calls and records, as it has.
@@ -31,6 +34,8 @@ pub(super) struct Things {
     list: Vec<Thing>,
     /// Groupings that have been gone through.
     done: usize,
+    /// The places of unified memory that are in the list.
+    places: u64,
     /// Events that there were, and names of call sites, when that began.
     of: (u64, u64),
     /// What was found last, as it was ranked: a text is asked for again as long as it is shown.
@@ -55,6 +60,8 @@ struct Thing {
     key: NodeKey,
     total_ns: u64,
     count: u64,
+    /// Of unified memory: number of its process, first address.
+    memory: (u16, u64),
 }
 
 impl Things {
@@ -73,7 +80,7 @@ impl Things {
         if !begun || (self.done >= GROUPINGS.len() && grown) {
             (self.done, self.of) = (0, now);
             self.list.clear();
-            self.best = None;
+            (self.best, self.places) = (None, 0);
         }
         while let Some(&grouping) = GROUPINGS.get(self.done) {
             self.take(model, grouping, kind.is_some());
@@ -83,6 +90,7 @@ impl Things {
                 return answer;
             }
         }
+        self.take_places(model, until);
         let pattern = Pattern::new(&request.text);
         if let Some(pattern) = &pattern
             && !self.names.look_for(&request.text, pattern, until)
@@ -96,6 +104,22 @@ impl Things {
         answer.entries = best.things.iter().map(|thing| self.entry(model, thing, kind.is_some())).collect();
         self.best = Some(best);
         answer
+    }
+
+    /// Takes places of unified memory, if others are known than those in the list.
+    fn take_places(&mut self, model: &mut Model, until: Instant) {
+        let version = model.find_places(until);
+        if version == self.places {
+            return;
+        }
+        self.places = version;
+        self.best = None;
+        self.list.retain(|thing| thing.kind != EntryKind::Allocation);
+        for (process, address, label) in model.place_names(PLACES) {
+            let (name, key, memory) = (self.names.add(&label), NodeKey(address), (process, address));
+            let (kind, grouping) = (EntryKind::Allocation, Grouping::Flat);
+            self.list.push(Thing { kind, name, grouping, key, total_ns: 0, count: 1, memory });
+        }
     }
 
     /// Takes the things of a grouping.
@@ -123,7 +147,7 @@ impl Things {
         for (what, (key, total_ns, count)) in best {
             let Some(kind) = kind_in(grouping, what) else { continue };
             let name = self.names.add(&namer.label(what));
-            self.list.push(Thing { kind, name, grouping, key, total_ns, count });
+            self.list.push(Thing { kind, name, grouping, key, total_ns, count, memory: (0, 0) });
         }
     }
 
@@ -153,7 +177,11 @@ impl Things {
     }
 
     fn entry(&self, model: &mut Model, thing: &Thing, whole: bool) -> Entry {
-        let Thing { kind, name, grouping, key, total_ns, count } = *thing;
+        let Thing { kind, name, grouping, key, total_ns, count, memory } = *thing;
+        if kind == EntryKind::Allocation {
+            let (label, target) = (self.names.text(name).to_owned(), Target::Memory(memory.0, memory.1));
+            return Entry { like: None, kind, label, grouping, target, total_ns, count };
+        }
         let rows = if whole { model.in_all_rows(grouping) } else { model.in_rows(grouping) };
         let found = rows.and_then(|(windows, ..)| {
             let row = windows.rows.find(key)?;
@@ -200,7 +228,7 @@ mod tests {
             for (at, (name, &total_ns)) in names.iter().zip(&totals).enumerate() {
                 let (name, key) = (things.names.add(name), crate::graph::NodeKey(at as u64));
                 let (kind, grouping) = (EntryKind::Function, Grouping::Flat);
-                things.list.push(Thing { kind, name, grouping, key, total_ns, count: 1 });
+                things.list.push(Thing { kind, name, grouping, key, total_ns, count: 1, memory: (0, 0) });
             }
             let pattern = Pattern::new(&text);
             if let Some(pattern) = &pattern {

@@ -24,7 +24,10 @@ pub fn things(entries: Vec<Entry>) -> Vec<Item> {
     let item = |entry: Entry| Item {
         kind: kind_name(entry.kind),
         label: entry.label.clone(),
-        note: format!("{}  {}", format::count(entry.count), format::duration(entry.total_ns)),
+        note: match entry.kind {
+            EntryKind::Allocation => String::new(),
+            _ => format!("{}  {}", format::count(entry.count), format::duration(entry.total_ns)),
+        },
         then: Then::Thing(Box::new(entry)),
     };
     entries.into_iter().map(item).collect()
@@ -39,5 +42,6 @@ fn kind_name(kind: EntryKind) -> &'static str {
         EntryKind::Stream => "stream",
         EntryKind::Range => "range",
         EntryKind::Site => "call site",
+        EntryKind::Allocation => "memory",
     }
 }

@@ -159,6 +159,9 @@ impl Root {
     pub(super) fn go_to_thing(&mut self, entry: Entry, events: bool) {
         self.layers.pop();
         self.search.ask_no_more();
+        if let Target::Memory(process, address) = entry.target {
+            return self.show_pages(process, address);
+        }
         let Target::Node { key, path } = entry.target else { return };
         let body = self.body().as_size();
         self.screens.calls.show(entry.grouping, key, &path, body);

@@ -12,7 +12,7 @@ pub use state::State as Heatmap;
 
 use super::{Place, Screen};
 use crate::filter::Condition;
-use crate::session::view::{Body, Status, View};
+use crate::session::view::{Body, SearchFrom, Status, Target, View};
 use crate::ui::effect::Effect;
 use crate::ui::keys::{Action, Context};
 use crate::ui::widgets::paint::Paint;
@@ -56,6 +56,16 @@ impl Screen for Heatmap {
     fn row_text(&self) -> Option<String> {
         let point = self.point()?;
         Some(format!("{}\t{}", self.text()?, point.label))
+    }
+
+    fn search_from(&self, _body: Size) -> SearchFrom {
+        SearchFrom::Row(self.search_row())
+    }
+
+    fn go_to(&mut self, target: &Target, _body: Size) {
+        if let Target::Row(row) = target {
+            self.go_to(*row);
+        }
     }
 
     fn like(&self) -> Option<Condition> {

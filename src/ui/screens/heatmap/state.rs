@@ -19,6 +19,8 @@ pub struct State {
     pub time: HeatTimeAt,
     /// The cursor: line and column.
     pub cursor: (u16, u16),
+    /// The allocation that a search went to, by its row there; the cursor has not moved since.
+    pub generation: Option<u64>,
     /// Where a range of time begins that is being chosen: the cursor's column then, ns since the trace began.
     pub selecting: Option<(u64, u64)>,
     /// A popup waits for more about the cursor's cell.
@@ -40,6 +42,7 @@ impl State {
             lines: room.height,
             columns: room.width,
             cursor: self.cursor,
+            generation: self.generation,
             details: self.opened,
         }
     }
@@ -47,7 +50,7 @@ impl State {
     /// Where one is.
     pub fn place(&self) -> Place {
         let subject = match (self.subject, &self.rows) {
-            (HeatSubject::Busiest, Some(rows)) => rows.subject,
+            (HeatSubject::Busiest | HeatSubject::Found(_), Some(rows)) => rows.subject,
             (subject, _) => subject,
         };
         Place::Heatmap { subject, colour: self.colour, at: self.at, time: self.time, cursor: self.cursor }
@@ -57,8 +60,19 @@ impl State {
     pub fn restore(&mut self, place: Place) {
         if let Place::Heatmap { subject, colour, at, time, cursor } = place {
             (self.subject, self.colour, self.at, self.time, self.cursor) = (subject, colour, at, time, cursor);
-            self.selecting = None;
+            (self.selecting, self.generation) = (None, None);
         }
+    }
+
+    /// Goes to an allocation that a search has found.
+    pub fn go_to(&mut self, row: u64) {
+        (self.subject, self.generation) = (HeatSubject::Found(row), Some(row));
+        (self.at, self.time) = (HeatRowsAt::Fit, HeatTimeAt::Fit);
+    }
+
+    /// The allocation that the cursor is at, by its row in a search.
+    pub fn search_row(&self) -> u64 {
+        self.generation.or_else(|| self.point()?.generation).unwrap_or(0)
     }
 
     /// Takes a picture.
@@ -68,6 +82,10 @@ impl State {
             if let (HeatRowsAt::Around(..), Some(line)) = (self.at, rows.found) {
                 self.cursor.0 = line;
                 self.at = HeatRowsAt::From(rows.bits, rows.first);
+            }
+            if let HeatSubject::Found(_) = self.subject {
+                self.subject = rows.subject;
+                self.cursor = rows.found_cell.unwrap_or(self.cursor);
             }
             // What did not fit was put right.
             if let HeatRowsAt::From(..) = self.at {
@@ -83,7 +101,7 @@ impl State {
         }
         let details = rows.point.as_ref().and_then(|point| point.details.clone());
         if self.opened && newest && details.is_some() {
-            self.opened = false;
+            self.opened = rows.point.as_ref().is_some_and(|point| point.more_details);
             self.fresh = details;
         }
         self.rows = Some(rows);

@@ -15,6 +15,9 @@ const NARROWEST: u64 = 1_000;
 /// Obeys an action; there is room for so many cells.
 pub fn update(state: &mut State, action: Action, room: Size) -> Effect {
     state.opened = false;
+    if !matches!(action, Action::Open | Action::Details) {
+        state.generation = None;
+    }
     if let Some(lines) = step_of(action, u64::from(room.height)) {
         move_lines(state, lines, room);
         return Effect::None;
