@@ -44,7 +44,17 @@ fn a_captured_graph_is_told_with_its_launches_and_nodes() {
     let ns = |key: &str| captured[key].as_u64().unwrap();
     assert!(ns("p50_ns") >= 20_000 && ns("total_ns") >= 5 * 20_000 && ns("first_ns") >= 20_000, "{captured}");
     assert!(ns("later_p50_ns") <= ns("total_ns") && ns("cupti_graph") > 0, "{captured}");
-    assert_eq!((&built["captured_calls"], &built["launches"], &built["nodes"]), (&Value::Null, &1.into(), &1.into()));
+    assert_eq!((&built["captured_calls"], &built["launches"], &built["nodes"]), (&Value::Null, &1.into(), &2.into()));
+    // What graphs were given is used when they are launched: by what was captured, and by nodes that were added.
+    let used = |bytes: u64, kind: &str| {
+        let list = report["memory"]["uses"]["list"].as_array().unwrap();
+        let one = list.iter().find(|one| one["bytes"] == bytes && one["kind"] == kind).unwrap();
+        let may_be_later = one["last_use_may_be_later"].as_bool();
+        (one["kernels"].as_u64(), one["graph_launches"].as_u64(), may_be_later, one["last_use"].clone())
+    };
+    assert_eq!(used(4096, "device"), (Some(3), Some(6), Some(false), "kernel".into()));
+    assert_eq!(used(4096, "pinned"), (Some(0), Some(5), Some(false), "graph".into()));
+    assert_eq!(used(8192, "device"), (Some(0), Some(1), Some(false), "graph".into()));
     let words = report_text(&[&path]);
     assert!(words.lines().any(|line| line.starts_with("graph ") && line.contains("captured")));
     // Each launch allocates 4 KiB, and frees it.

@@ -148,6 +148,34 @@ pub unsafe fn pointers(frame: &Frame, flags: u8, found: &mut [u64]) -> u16 {
     } else {
         return 0;
     };
+    // SAFETY: the call's own arguments; the driver has read what they point to.
+    unsafe { among(handle, argument(frame, parameters), argument(frame, parameters.wrapping_add(1)), found) }
+}
+
+/// Likewise of a call that has given a kernel to a graph: the argument of this number points to `CUDA_KERNEL_NODE_PARAMS`.
+/// Only of a kernel that was launched before it is known what its parameters are: to ask earlier might load it.
+///
+/// # Safety
+/// `frame` is that of a call that has succeeded and has such an argument.
+pub unsafe fn pointers_of_node(frame: &Frame, number: usize, found: &mut [u64]) -> u16 {
+    // SAFETY: as the caller says; the driver has read the structure.
+    unsafe {
+        let node = argument(frame, number) as *const u64;
+        if node.is_null() {
+            return 0;
+        }
+        let [function, values, extra] = [0, 5, 6].map(|word| node.add(word).read_unaligned());
+        // Since CUDA 12 it may be a `CUkernel`, in a field of its own.
+        let handle = if function == 0 { node.add(7).read_unaligned() } else { function };
+        among(handle, values, extra, found)
+    }
+}
+
+/// The pointers among the parameters of a kernel: the addresses of their values, or `extra` if that is null.
+///
+/// # Safety
+/// They are what the driver has been given for this kernel, and has read.
+unsafe fn among(handle: u64, values: u64, extra: u64, found: &mut [u64]) -> u16 {
     let index = text::mix(handle) as usize & LAYOUTS.len().wrapping_sub(1);
     let key = handle.wrapping_add(GENERATION.load(Ordering::Relaxed));
     if SEEN.get(index).is_none_or(|entry| entry.load(Ordering::Relaxed) != key) {
@@ -156,10 +184,10 @@ pub unsafe fn pointers(frame: &Frame, flags: u8, found: &mut [u64]) -> u16 {
     let layout = LAYOUTS.get(index).map_or(0, |layout| layout.load(Ordering::Acquire));
     let (first, count) = ((layout >> 8) as usize, layout as usize & 0xff);
     let Some(layout) = PARAMETERS.get(first..first.saturating_add(count)) else { return 0 };
-    // SAFETY: the call's own arguments; the driver has read what they point to.
+    // SAFETY: as the caller says.
     unsafe {
-        let values = argument(frame, parameters) as *const *const u8;
-        let buffer = if values.is_null() { extra_buffer(argument(frame, parameters.wrapping_add(1))) } else { None };
+        let values = values as *const *const u8;
+        let buffer = if values.is_null() { extra_buffer(extra) } else { None };
         let mut sieve = Sieve { found, count: 0 };
         for (index, parameter) in layout.iter().enumerate() {
             let parameter = parameter.load(Ordering::Relaxed);

@@ -210,9 +210,10 @@ unsafe fn write(frame: &Frame, slot: &Slot, flags: u8, call: &Opened, end: u64, 
     let extra = slot.extra().wrapping_add(u8::from(long));
     let bytes = usize::from(extra).wrapping_add(1).wrapping_mul(SLOT_BYTES);
     let Some(mut record) = room(thread, end) else { return false };
-    if slot.also.load(Ordering::Relaxed) & slots::SUBMITS != 0 && !is_deeper(frame.open) {
+    let also = slot.also.load(Ordering::Relaxed);
+    if also & (slots::SUBMITS | slots::NODE | slots::CHANGES_NODE) != 0 && !is_deeper(frame.open) {
         // SAFETY: the call's frame, after the call.
-        record = unsafe { submit(frame, flags, call, thread, record) };
+        record = unsafe { submit(frame, (flags, also), call, thread, record) };
     }
     let status = frame.result as u32;
     let succeeded = status == 0 || flags & slots::RETURNS_OTHER != 0;
@@ -263,18 +264,27 @@ unsafe fn is_left_out(frame: &Frame, slot: &Slot, call: &Opened, end: u64, threa
     left_out
 }
 
-/// Before the record of a call that hands work to a device: what the work is known by there, and which memory it may
-/// touch. The driver's function, which is inside the runtime's, has both. Returns where the call's own record goes, which is
+/// Before the record of a call that hands work to a device, or a kernel to a graph: what the work is known by there, and
+/// which memory it may touch. The driver's function, which is inside the runtime's, has both. Returns where the call's own record goes, which is
 /// to lie in the same chunk.
 ///
 /// # Safety
 /// `frame` is the call's; `record` is from [`room`].
-unsafe fn submit(frame: &Frame, flags: u8, call: &Opened, thread: &mut Thread, record: *mut u8) -> *mut u8 {
-    // The callback came while this call was open, or one inside it.
-    let told = thread.correlation_depth > u16::from(call.depth).wrapping_add(1);
-    let correlation = if told { thread.correlation } else { 0 };
-    thread.correlation = 0;
-    thread.correlation_depth = 0;
+unsafe fn submit(
+    frame: &Frame,
+    (flags, also): (u8, u8),
+    call: &Opened,
+    thread: &mut Thread,
+    record: *mut u8,
+) -> *mut u8 {
+    let mut correlation = 0;
+    if also & slots::SUBMITS != 0 {
+        // The callback came while this call was open, or one inside it.
+        let told = thread.correlation_depth > u16::from(call.depth).wrapping_add(1);
+        correlation = if told { thread.correlation } else { 0 };
+        thread.correlation = 0;
+        thread.correlation_depth = 0;
+    }
     // SAFETY: the chunk has room for the longest record of this kind and that of the call. It is not committed yet.
     unsafe {
         let words = record.cast::<u64>();
@@ -282,7 +292,13 @@ unsafe fn submit(frame: &Frame, flags: u8, call: &Opened, thread: &mut Thread, r
         if frame.result as u32 == 0 && slots::arguments_wanted() {
             let found = core::slice::from_raw_parts_mut(words.add(3), POINTERS_MAX as usize);
             // The call has succeeded.
-            pointers = kernels::pointers(frame, flags, found);
+            pointers = if also & slots::NODE != 0 {
+                kernels::pointers_of_node(frame, 4, found)
+            } else if also & slots::CHANGES_NODE != 0 {
+                kernels::pointers_of_node(frame, 2, found)
+            } else {
+                kernels::pointers(frame, flags, found)
+            };
         }
         if correlation == 0 && pointers == 0 {
             return record;

@@ -36,7 +36,7 @@ pub struct Slot {
     pub unknown: AtomicU8,
     /// How its arguments are read, one of [`shape`].
     pub shape: AtomicU8,
-    /// [`INITIALISES`], [`SUBMITS`], [`ASKS`].
+    /// [`INITIALISES`], [`SUBMITS`], [`ASKS`], [`NODE`], [`CHANGES_NODE`].
     pub also: AtomicU8,
 }
 
@@ -113,6 +113,10 @@ pub const INITIALISES: u8 = 1;
 pub const SUBMITS: u8 = 2;
 /// Whether a call is recorded depends on what is known once it has returned.
 pub const ASKS: u8 = 4;
+/// It gives a kernel to a graph: the fifth argument says which.
+pub const NODE: u8 = 8;
+/// It changes one in a graph that is ready: the third argument says how.
+pub const CHANGES_NODE: u8 = 16;
 /// Any of the actions after the call.
 pub const ACTIONS: u8 = ACTION_PROC_ADDRESS | ACTION_LAUNCH | ACTION_LAUNCH_EX | ACTION_UNLOAD;
 
@@ -263,6 +267,8 @@ fn actions(name: &[u8]) -> u8 {
 fn also(name: &[u8]) -> u8 {
     match name {
         b"cuInit" => INITIALISES,
+        b"cuGraphAddKernelNode" | b"cuGraphAddKernelNode_v2" => NODE,
+        b"cuGraphExecKernelNodeSetParams" | b"cuGraphExecKernelNodeSetParams_v2" => CHANGES_NODE,
         _ if crate::cupti::submits(name) => SUBMITS,
         _ => 0,
     }

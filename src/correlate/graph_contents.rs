@@ -74,7 +74,8 @@ impl Does {
     }
 }
 
-/// The graph that a captured call became part of, and when the call that handed it out began, ticks; `None`: not known.
+/// The graph that a captured call became part of, and when the call that handed it out began, ticks; zero: of a capture that
+/// has not ended, or failed. `None`: no capture is known.
 pub fn captured_into(
     trace: &Trace,
     (process, track): (ProcessId, TrackId),
@@ -85,7 +86,7 @@ pub fn captured_into(
     let captor = Captor::of(stream, api.semantics.per_thread_stream, trace.track(track)?.thread)?;
     let captures = &trace.streams.captures;
     let index = captures.find(process, captor, (record.start_ticks(), record.start_ticks()))?;
-    captures.of(process).get(index).and_then(|capture| Some((capture.graph?, capture.until)))
+    captures.of(process).get(index).map(|capture| (capture.graph.unwrap_or(0), capture.until))
 }
 
 /// What a call did to a graph.

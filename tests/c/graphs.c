@@ -9,6 +9,7 @@ cudaError_t cudaStreamEndCapture(cudaStream_t stream, graph_t *graph);
 cudaError_t cudaStreamWaitEvent(cudaStream_t stream, cudaEvent_t event, unsigned flags);
 cudaError_t cudaGraphCreate(graph_t *graph, unsigned flags);
 cudaError_t cudaGraphAddMemsetNode(cuda_handle *node, graph_t graph, const cuda_handle *list, size_t count, const void *params);
+cudaError_t cudaGraphAddKernelNode(cuda_handle *node, graph_t graph, const cuda_handle *list, size_t count, const void *params);
 cudaError_t cudaGraphInstantiate(cuda_handle *exec, graph_t graph, unsigned long long flags);
 cudaError_t cudaGraphUpload(cuda_handle exec, cudaStream_t stream);
 cudaError_t cudaGraphLaunch(cuda_handle exec, cudaStream_t stream);
@@ -47,6 +48,9 @@ int main(int argc, char **argv) {
     size_t floats = 1024, ns = 20000;
     DO(cudaMalloc(&device, floats * 4));
     DO(cudaMallocHost(&pinned, floats * 4));
+    void *other;
+    DO(cudaMalloc(&other, 8192));
+    void *scaled_other[] = {&other, &floats};
     void *scaled[] = {&device, &floats}, *spun[] = {&ns};
     /* Outside of any capture: b waits for an event of a. */
     DO(cudaEventRecord(forked, a));
@@ -89,6 +93,14 @@ int main(int argc, char **argv) {
     } set = {device, 0, 7, 4, floats, 1};
     cuda_handle node;
     DO(cudaGraphAddMemsetNode(&node, graph, 0, 0, &set));
+    /* Of a kernel that was launched before, the parameters are known. */
+    struct {
+        void *function;
+        dim3 grid, block;
+        unsigned shared;
+        void **params, **extra;
+    } kernel = {&scale, {1, 1, 1}, {64, 1, 1}, 0, scaled_other, 0};
+    DO(cudaGraphAddKernelNode(&node, graph, 0, 0, &kernel));
     DO(cudaGraphInstantiate(&exec, graph, 0));
     DO(cudaGraphLaunch(exec, b));
     DO(cudaStreamSynchronize(b));

@@ -49,6 +49,8 @@ pub struct Used {
     pub ends: (Launch, Launch),
     /// How many they are. Saturates.
     pub launches: u32,
+    /// Another node of these launches was given memory of the same allocation, and they have been told already.
+    pub again: bool,
 }
 
 /// What happens, by its ticks.
@@ -69,6 +71,8 @@ struct Run {
 #[derive(Debug)]
 pub struct Graphs {
     fresh: Vec<(u64, What)>,
+    /// Those of them that are not on their way into an order yet; `None`: it has not begun.
+    pending: Option<std::vec::IntoIter<(u64, What)>>,
     /// Nodes that are among them: the graph, when it counts, what was given.
     seen: FxHashSet<(u64, u64, Given)>,
     sorting: Sorting<(u64, What), u64>,
@@ -79,6 +83,8 @@ pub struct Graphs {
     newest: FxHashMap<u64, usize>,
     /// Run, and the node there that is next.
     at: (usize, Option<Given>),
+    /// Of that run: allocations that have been told, with the first launch.
+    told: FxHashSet<(usize, usize)>,
     /// Launches of what nobody saw made ready.
     pub unseen: u64,
 }
@@ -87,6 +93,7 @@ impl Default for Graphs {
     fn default() -> Self {
         Self {
             fresh: Vec::new(),
+            pending: None,
             seen: FxHashSet::default(),
             sorting: Sorting::by(|(ticks, _)| *ticks),
             sorted: None,
@@ -94,6 +101,7 @@ impl Default for Graphs {
             runs: Vec::new(),
             newest: FxHashMap::default(),
             at: (0, None),
+            told: FxHashSet::default(),
             unseen: 0,
         }
     }
@@ -144,19 +152,17 @@ impl Graphs {
     }
 
     fn sort(&mut self, trace: &Trace, process: ProcessId, more: &mut dyn FnMut() -> bool) -> bool {
-        // Without any launch nothing was used.
-        if !self.seen.is_empty() && !self.fresh.is_empty() && self.sorting.first().is_none() {
+        if self.pending.is_none() {
             let steps = self.fresh.iter().filter_map(|&(ticks, what)| match what {
                 What::Step(step) => Some((ticks, step)),
                 What::Launch(_) => None,
             });
-            let begins = begin_captured(trace, process, steps);
+            let begins = if self.seen.is_empty() { Vec::new() } else { begin_captured(trace, process, steps) };
             self.fresh.extend(begins.into_iter().map(|(ticks, step)| (ticks, What::Step(step))));
         }
-        while !self.fresh.is_empty() {
-            // From the front: what happens at one moment stays in order.
-            let rest = self.fresh.split_off(PIECE.min(self.fresh.len()));
-            self.sorting.add(std::mem::replace(&mut self.fresh, rest));
+        let pending = self.pending.get_or_insert_with(|| std::mem::take(&mut self.fresh).into_iter());
+        while !pending.as_slice().is_empty() {
+            self.sorting.add(pending.by_ref().take(PIECE).collect());
             if !more() {
                 return false;
             }
@@ -204,16 +210,23 @@ impl Graphs {
                     self.at.1 = Some(given);
                     return false;
                 }
-                of_node(&run.launches, given, allocations, used);
+                of_node(&run.launches, given, allocations, &mut self.told, used);
             }
             self.at = (self.at.0 + 1, None);
+            self.told.clear();
         }
         true
     }
 }
 
 /// What launches used of the memory that one of their nodes was given.
-fn of_node(launches: &[Launch], given: Given, allocations: &Allocations, used: &mut dyn FnMut(Used)) {
+fn of_node(
+    launches: &[Launch],
+    given: Given,
+    allocations: &Allocations,
+    told: &mut FxHashSet<(usize, usize)>,
+    used: &mut dyn FnMut(Used),
+) {
     let (mut at, mut in_vain) = (0, 0);
     while let Some(first) = launches.get(at) {
         // The first launch after any of what lies there now has gone.
@@ -233,7 +246,10 @@ fn of_node(launches: &[Launch], given: Given, allocations: &Allocations, used: &
         }
         if let Some(last) = launches.get(next - 1) {
             let launches = u32::try_from(next - at).unwrap_or(u32::MAX);
-            found.iter().for_each(|&allocation| used(Used { allocation, given, ends: (*first, *last), launches }));
+            for &allocation in &found {
+                let again = !told.insert((allocation, at));
+                used(Used { allocation, given, ends: (*first, *last), launches, again });
+            }
         }
         at = next;
     }

@@ -4,11 +4,12 @@ use std::ops::ControlFlow;
 
 use super::graphs::{Launch, Used};
 use super::pass::{Pass, Stage, Touched, ended};
+use super::submitted::Submitted;
 use super::touches::Does;
 use super::{Span, Use, UseKind};
 use crate::correlate::allocation::Allocations;
 use crate::correlate::calls::{Found, Record, Records};
-use crate::correlate::graph_contents::{self, captured_into};
+use crate::correlate::graph_contents::{self, Step, captured_into};
 use crate::trace::{CallFlags, Trace};
 
 impl Pass {
@@ -23,6 +24,33 @@ impl Pass {
             return None;
         }
         captured_into(trace, (self.process, found.track), trace.api(found.call.api)?, &records.read(found)?)
+    }
+
+    /// A call gave a kernel to a graph, or other parameters to one in it.
+    pub(super) fn gives_kernel(
+        &mut self,
+        allocations: &Allocations,
+        found: &Found<'_, Does>,
+        records: &mut Records<'_>,
+        submitted: Option<Submitted<'_>>,
+    ) {
+        let (Some(submitted), Some(record)) = (submitted, records.read(found)) else { return };
+        let number = |argument: &Option<_>| argument.as_ref().and_then(|argument| record.number(argument));
+        let (graph, exec) = (number(&found.what.graph), number(&found.what.exec));
+        for address in submitted.pointers() {
+            let given = (address, 1);
+            let is_followed = match (graph, exec) {
+                (Some(graph), _) => self.graphs.give(graph, record.start_ticks(), given),
+                (None, Some(exec)) => {
+                    self.graphs.step(record.start_ticks(), Step::NodeOfReady { exec, node: given });
+                    true
+                }
+                (None, None) => false,
+            };
+            if !is_followed {
+                self.touch(allocations, Touched { address, bytes: 1, kind: UseKind::Graph }, found, None);
+            }
+        }
     }
 
     /// A call did something to graphs as a whole.
@@ -84,7 +112,8 @@ impl Pass {
         uses.by(first.by.0);
         uses.by(last.by.0);
         uses.counts.addresses = uses.counts.addresses.saturating_add(u32::from(is_new));
-        uses.counts.graph_launches = uses.counts.graph_launches.saturating_add(used.launches);
+        let launches = if used.again { 0 } else { used.launches };
+        uses.counts.graph_launches = uses.counts.graph_launches.saturating_add(launches);
         Span::add(&mut uses.possible, span.first, span.last);
     }
 }

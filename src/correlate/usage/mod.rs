@@ -141,7 +141,7 @@ pub struct Counts {
     pub kernels: u32,
     /// Nodes of graphs that were given one, and of which it is not known when they were launched; and textures and surfaces.
     pub graphs: u32,
-    /// Launches of graphs of which a node was given one; of several nodes with different addresses each is counted.
+    /// Launches of graphs of which a node was given one.
     pub graph_launches: u32,
     /// Faults in it.
     pub faults: u32,

@@ -232,7 +232,9 @@ impl Pass {
         let (call, does) = (&found.call, found.what);
         let is_drivers = trace.api(call.api).is_some_and(|api| api.layer == crate::trace::Layer::Driver);
         let mut correlation = 0;
-        if is_drivers && (does.launches || !self.work.is_empty()) {
+        if is_drivers && does.gives_kernel {
+            self.gives_kernel(allocations, found, records, blocks.submitted(bytes, found.offset));
+        } else if is_drivers && (does.launches || !self.work.is_empty()) {
             let submitted = blocks.submitted(bytes, found.offset);
             correlation = submitted.map_or(0, |submitted| submitted.correlation);
             if does.launches {
@@ -326,7 +328,7 @@ impl Pass {
         }
     }
 
-    fn touch(
+    pub(super) fn touch(
         &mut self,
         allocations: &Allocations,
         touched: Touched,

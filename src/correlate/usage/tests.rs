@@ -293,7 +293,7 @@ fn what_a_graph_was_given_its_launches_may_use_also_through_others() {
     let found = usage(&made);
     let (_, a) = of(&found, A);
     assert_eq!(ends(a.possible), Some((63, UseKind::Graph, 105, UseKind::Graph)));
-    assert_eq!((a.certain, a.counts.graph_launches, a.counts.graphs, a.counts.addresses), (None, 4, 0, 2));
+    assert_eq!((a.certain, a.counts.graph_launches, a.counts.graphs, a.counts.addresses), (None, 2, 0, 2));
     assert!(!a.may_be_later() && a.last().unwrap().is_by_gpu());
     let (_, b) = of(&found, B);
     assert_eq!((ends(b.possible), b.counts.graph_launches), (Some((63, UseKind::Graph, 105, UseKind::Graph)), 2));

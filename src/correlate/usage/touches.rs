@@ -18,6 +18,8 @@ pub struct Does {
     pub says: Option<Says>,
     /// It launches a kernel: the pointers among its parameters are in a record of their own.
     pub launches: bool,
+    /// It gives a kernel to a graph: likewise.
+    pub gives_kernel: bool,
     /// It hands what it names to a graph.
     pub for_graph: bool,
     /// What it does to graphs as a whole.
@@ -95,6 +97,7 @@ impl Does {
             touches: Vec::new(),
             says: says(api, name),
             launches: matches!(name, "LaunchKernel" | "LaunchCooperativeKernel" | "LaunchKernelEx") && base != name,
+            gives_kernel: matches!(name, "GraphAddKernelNode" | "GraphExecKernelNodeSetParams"),
             for_graph: name.starts_with("Graph"),
             graphs: graph_contents::Does::of(name),
             graph: argument("graph").filter(|_| name.starts_with("GraphAdd")),
@@ -104,6 +107,7 @@ impl Does {
             peer: None,
         };
         // The driver's launching functions have the pointers; the runtime's go through them.
+        does.gives_kernel &= base.starts_with("cu") && !base.starts_with("cuda");
         does.launches &= base.starts_with("cu") && !base.starts_with("cuda");
         match name {
             "CtxCreate" | "DevicePrimaryCtxRetain" => does.context = argument("context").zip(argument("device")),
@@ -116,6 +120,7 @@ impl Does {
         let nothing = does.touches.is_empty()
             && does.says.is_none()
             && !does.launches
+            && !does.gives_kernel
             && does.context.is_none()
             && does.graphs.is_none()
             && does.peer.is_none();

@@ -107,7 +107,7 @@ pub struct Used {
     pub writes: u32,
     /// Launches of kernels that were given an address in it; `None`: not recorded.
     pub kernels: Option<u32>,
-    /// Launches of graphs of which a node was given an address in it; each such address counts.
+    /// Launches of graphs of which a node was given an address in it.
     pub graph_launches: u32,
     /// Different addresses in it that copies, sets and kernels were given.
     pub addresses: u32,

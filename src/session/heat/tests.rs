@@ -128,6 +128,64 @@ fn events_of_a_cell_are_those_that_are_in_it() {
     assert!(listed > 100, "{listed} of {}", whole.places);
 }
 
+/// The bouncing array, released and allocated again twice while its pages move, from two more places.
+fn in_turn() -> Loaded {
+    let text =
+        std::fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/h200-bounce.log")).unwrap();
+    let mut lines: Vec<String> = text.lines().map(str::to_owned).collect();
+    let made = lines.iter().position(|line| line.starts_with("# api cuMemAllocManaged")).unwrap();
+    lines.insert(made, "# api cuMemFree_v2 driver \"cuMemFree_v2\" (ptr:ptr@32)".to_owned());
+    let at = lines.iter().position(|line| line.starts_with("0.3228")).unwrap();
+    let free = |at: &str| {
+        format!("{at} 2349/2349 bounce cuMemFree_v2(ptr=0x7f7d9e000000) = 0 <100> d0 @ 0x5616d0af1310 bounce+0x3e310")
+    };
+    let make = |at: &str, bytes: u64, site: &str| {
+        format!(
+            "{at} 2349/2349 bounce cuMemAllocManaged(ptr=0x7f7d9e000000 bytes={bytes} flags=0x1) = 0 <100> d0 @ {site}"
+        )
+    };
+    let calls = [
+        free("0.322750000"),
+        make("0.322760000", 524_288, "0x5616d0af1320 bounce+0x3e320"),
+        free("0.322950000"),
+        make("0.322960000", 1_048_576, "0x5616d0af1330 bounce+0x3e330"),
+    ];
+    lines.splice(at..at, calls);
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("in-turn.log");
+    std::fs::write(&path, lines.join("\n") + "\n").unwrap();
+    Loaded::load_all(&[path]).unwrap()
+}
+
+#[test]
+fn allocations_that_lay_at_one_address_in_turn_are_told_apart() {
+    let mut loaded = in_turn();
+    let whole = heat(&mut loaded, HeatRequest { columns: 400, ..REQUEST });
+    assert_eq!((whole.places, whole.label.contains("the last of 3 here")), (1, true), "{}", whole.label);
+    let mut cells = Vec::new();
+    for (row, (size, number)) in (0..).zip([("1 MiB", 1), ("512 KiB", 2), ("1 MiB", 3)]) {
+        let found = heat(&mut loaded, HeatRequest { subject: HeatSubject::Found(row), columns: 400, ..REQUEST });
+        let (line, column) = found.found_cell.unwrap();
+        assert_eq!(found.subject, whole.subject);
+        let request = HeatRequest { cursor: (line, column), columns: 400, generation: Some(row), ..REQUEST };
+        let point = heat(&mut loaded, HeatRequest { details: true, ..request }).point.unwrap();
+        assert!(point.label.starts_with(&format!("managed {size}")), "{}", point.label);
+        assert!(point.label.contains(&format!("{number} of 3 here in turn")), "{}", point.label);
+        assert_eq!(point.generation, Some(row));
+        assert!(!point.sums.is_empty(), "something happened there");
+        let details = point.details.unwrap();
+        let told = format!("allocation {number} of 3 that lay here in turn");
+        assert!(details.iter().any(|(_, value)| *value == told), "{details:?}");
+        cells.push((column, line));
+    }
+    assert!(cells.is_sorted_by_key(|cell| cell.0), "{cells:?}");
+    // All of them in one column: the one that is meant, else the first.
+    let one = HeatRequest { columns: 1, cursor: (15, 0), ..REQUEST };
+    let of = |point: HeatPoint| (point.generation, point.label.contains("3 in this cell"));
+    assert_eq!(heat(&mut loaded, one).point.map(of), Some((Some(0), true)));
+    assert_eq!(heat(&mut loaded, HeatRequest { generation: Some(1), ..one }).point.map(of), Some((Some(1), true)));
+}
+
 #[test]
 fn why_there_is_nothing_is_said() {
     let step = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/h200-step.log");
