@@ -182,8 +182,8 @@ pub enum Effect {
     Jump(usize),
     /// Goes to a place among the events.
     Events(Goal),
-    /// Shows what happened within a rectangle of unified memory.
-    EventsWithin(EventsWithin),
+    /// Shows what happened within a rectangle of unified memory, and what memory that is.
+    EventsWithin(EventsWithin, String),
     /// Shows the pages of an allocation on the heatmap: number of its process, first address.
     Pages(u16, u64),
     /// Shows the memory in use at a moment.

@@ -25,7 +25,7 @@ use super::setup::Setup;
 use super::source_map::SourceMap;
 use super::theme::{Palette, Theme};
 use crate::session::handle::Child;
-use crate::session::view::{EventKinds, HeatRowsAt, HeatSubject, HeatTimeAt, Phase, Status, Step};
+use crate::session::view::{HeatRowsAt, HeatSubject, HeatTimeAt, Phase, Status, Step};
 
 /// What the loop must do after a key.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -327,9 +327,9 @@ impl Root {
             Effect::ChooseFilter(text) => self.choose_filter(&text),
             Effect::Jump(number) => self.jump(number),
             Effect::Events(goal) => self.go_among_events(goal),
-            Effect::EventsWithin(within) => {
+            Effect::EventsWithin(within, memory) => {
                 self.screens.events.show_scope(None);
-                self.screens.events.show_kinds(EventKinds::inside(within));
+                self.screens.events.show_within(within, memory);
                 self.go(ScreenId::Events);
             }
             Effect::Pages(process, address) => self.show_pages(process, address),

@@ -115,3 +115,40 @@ pub(super) fn write(blocks: &Blocks, out: &mut String) {
         let _ = writeln!(out, "there were more addresses than are told apart");
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::report::Report;
+    use std::path::Path;
+
+    #[test]
+    fn what_kernels_were_given_inside_a_segment_is_a_block() {
+        let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/h200-bounce.log");
+        let text = std::fs::read_to_string(path).unwrap();
+        // As if the array were a segment of PyTorch's, of which the second launch is given another block.
+        let text = text.replace("path=\"/tmp/bounce\"", "path=\"/tmp/libc10_cuda.so\"");
+        let text = text.replace("4/0x0 (0x7f7d9e000000)", "4/0x0 (0x7f7d9e000200)");
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("torch.log");
+        std::fs::write(&path, text).unwrap();
+        let report = Report::of(&mut Loaded::load_all(&[path]).unwrap());
+        let memory = report.memory.unwrap();
+        let [segments] = memory.segments.as_slice() else { panic!("{:?}", memory.segments) };
+        assert_eq!(
+            (segments.allocator, segments.count, segments.live_bytes, segments.addresses),
+            ("PyTorch", 1, 1 << 20, 2)
+        );
+        let [first, second] = memory.blocks.list.as_slice() else { panic!("{:?}", memory.blocks) };
+        assert_eq!((memory.blocks.count, memory.blocks.cut), (2, false));
+        assert_eq!(
+            (first.segment, first.offset, first.bytes_at_least, first.next_in),
+            (0x7f7d_9e00_0000, 0, None, Some(512))
+        );
+        assert_eq!((second.offset, second.next_in, second.uses, second.is_certain), (512, None, 1, false));
+        assert!(first.last_use_ns < second.first_use_ns && second.first_use_ns < second.last_use_ns);
+        let mut out = String::new();
+        write(&memory.blocks, &mut out);
+        assert!(out.contains("PyTorch 0x7f7d9e000000+0x200 "), "{out}");
+    }
+}

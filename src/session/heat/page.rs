@@ -11,7 +11,7 @@ use crate::trace::{LaneOf, Trace};
 /// Steps that are told.
 const STEPS: usize = 10;
 
-/// The life of the cell's first page of which something was recorded there, else of its first one, as names and values.
+/// The life of the page that moved first in a cell, else of its first one, as names and values.
 /// `complete`: all that was recorded of pages has been gone through.
 pub fn fields(
     trace: &Trace,
@@ -23,22 +23,27 @@ pub fn fields(
     let (Some(lane), Some(history)) = (lane, homes.of(cell.process)) else { return Vec::new() };
     let mut first = None;
     lane.overlapping((cell.ns.0, cell.ns.1.saturating_sub(1)), |_, activity| {
-        let is_here = |counted: &Counted| counted.within(cell.from, cell.to) > 0;
-        if first.is_none() && Counted::of(&activity).is_some_and(|counted| is_here(&counted)) {
+        let begins = (cell.ns.0..cell.ns.1).contains(&activity.start_ns);
+        let moves = |counted: Counted| counted.measure.is_bytes() && counted.within(cell.from, cell.to) > 0;
+        if first.is_none() && begins && Counted::of(&activity).is_some_and(moves) {
             first = Some(activity.address.max(cell.from));
         }
     });
     let page = first.unwrap_or(cell.from) / PAGE_BYTES;
-    let title = format!("page {:#x}", page.saturating_mul(PAGE_BYTES));
+    let which = format!("{:#x}", page.saturating_mul(PAGE_BYTES));
+    let nothing_between = (String::new(), String::new());
     if !complete {
-        return vec![(String::new(), String::new()), (title, "its life is being put together".to_owned())];
+        return vec![nothing_between, ("page".to_owned(), format!("{which}   its life is being put together"))];
     }
     let nothing = Allocations::default();
     let steps = life(history, lane, of.unwrap_or(&nothing), page, cell.ns);
-    let mut fields = vec![(String::new(), String::new())];
+    let mut fields = vec![nothing_between];
     for (number, &(from, _, standing)) in steps.iter().enumerate().take(STEPS) {
-        let name = if number == 0 { title.clone() } else { moment(trace, from) };
-        fields.push((name, words(standing)));
+        let how = words(standing);
+        fields.push(match number {
+            0 => ("page".to_owned(), format!("{which}   {how}")),
+            _ => (moment(trace, from).replace(" s", ""), how),
+        });
     }
     if steps.len() > STEPS {
         fields.push((String::new(), format!("and {} changes more", steps.len() - STEPS)));

@@ -156,7 +156,8 @@ impl Model {
         let namer = Namer::new(&self.trace, &mut self.symbols);
         let places = &self.heat.places;
         let listed = places.iter().filter(|place| place.number <= most);
-        listed.map(|place| (place.process.0, place.from, point::label_of(&namer, Some(place), places))).collect()
+        let label = |place: &Place| format!("{}  {:#x}", point::label_of(&namer, Some(place), places), place.from);
+        listed.map(|place| (place.process.0, place.from, label(place))).collect()
     }
 
     /// A picture of unified memory, and whether it is of all that was read: work stops at `until`.

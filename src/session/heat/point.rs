@@ -51,7 +51,7 @@ pub fn label_of(namer: &Namer<'_>, place: Option<&Place>, places: &[Place]) -> S
             format!("all {} places  {}", places.len(), size(bytes))
         }
         Some(Place { allocation: Some(one), held, .. }) if held.1 - held.0 > 1 => {
-            format!("{}  the last of {} here", label(namer, one), held.1 - held.0)
+            format!("{}  {} in turn", label(namer, one), held.1 - held.0)
         }
         Some(Place { allocation: Some(one), .. }) => label(namer, one),
         Some(place) => format!("not seen to be allocated  {}  {:#x}", size(place.to - place.from), place.from),

@@ -2,7 +2,7 @@
 
 use super::columns::Chosen;
 use super::describe;
-use crate::session::view::{EventGroup, EventKinds, EventRow, EventsAt, EventsRequest, EventsRows};
+use crate::session::view::{EventGroup, EventKinds, EventRow, EventsAt, EventsRequest, EventsRows, EventsWithin};
 use crate::ui::effect::{Goal, Scope};
 use crate::ui::marks::Moment;
 use crate::ui::screens::Place;
@@ -40,6 +40,8 @@ pub struct State {
     pub scope: Option<Scope>,
     /// Kinds of events that are shown.
     pub kinds: EventKinds,
+    /// Of a part of memory: which allocation that is.
+    pub memory: String,
     /// Where to go as soon as its row is known.
     pub jump: Option<EventsAt>,
     /// Which of the events that begin there it is.
@@ -127,6 +129,12 @@ impl State {
             self.kinds = kinds;
             self.window = Window::default();
         }
+    }
+
+    /// Shows what happened in a part of memory, which is of this allocation.
+    pub fn show_within(&mut self, within: EventsWithin, memory: String) {
+        self.show_kinds(EventKinds::inside(within));
+        self.memory = memory;
     }
 
     /// Goes to a place among all events.

@@ -203,7 +203,9 @@ fn legend(rows: &HeatRows, colour: HeatColour, paint: &mut Paint<'_>, area: Rect
     let [moved, ahead] = heat_shades(paint.theme.glyphs.charset == Charset::Unicode);
     let shade = if colour == HeatColour::Faults { HeatMark::Missed } else { HeatMark::ToDevice };
     let mut at = paint.text(area.x, area.y, area.width, "legend  ", Role::Dim);
-    for ((moved, ahead), text) in moved.iter().zip(ahead).zip(&texts) {
+    // Where all amounts are small some shades are of none.
+    let used = [second > 1, third > second, fourth > third, true];
+    for (((moved, ahead), text), _) in moved.iter().zip(ahead).zip(&texts).zip(used).filter(|(_, used)| *used) {
         at = paint.text(at, area.y, area.right().saturating_sub(at), moved, look::role(shade));
         if colour != HeatColour::Faults {
             at = paint.text(at, area.y, area.right().saturating_sub(at), ahead, look::role(HeatMark::AheadToDevice));

@@ -67,7 +67,8 @@ pub fn update(state: &mut State, action: Action, room: Size) -> Effect {
         Action::Open => {
             if let Some(point) = state.point() {
                 let (process, from, to) = point.at;
-                return Effect::EventsWithin(EventsWithin { process, addresses: (from, to), ns: point.ns });
+                let within = EventsWithin { process, addresses: (from, to), ns: point.ns };
+                return Effect::EventsWithin(within, point.label.clone());
             }
         }
         Action::Details => {
