@@ -4,7 +4,7 @@
 //! single calls, from 24 call sites, kernels and ranges) into a file, loads it, and looks at it through several lenses: the time to the
 //! first answer of the calls screen and of the events screen, as a session's slices of 4 ms give it, and the time until
 //! everything has been looked at, in processor time of the thread; then what other groupings take through the same lens,
-//! at first and again. Three rounds, medians.
+//! at first and again. Three rounds, medians. `-- only:TEXT` leaves those lenses in whose text it stands.
 
 mod common;
 
@@ -64,7 +64,8 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         "{:40} {:>12} {:>12} {:>12} {:>12} {:>8}",
         "lens", "calls first", "events first", "complete", "shown", "of tree"
     );
-    for (text, range) in LENSES {
+    let only = std::env::args().find_map(|word| word.strip_prefix("only:").map(str::to_owned)).unwrap_or_default();
+    for (text, range) in LENSES.into_iter().filter(|(text, _)| text.contains(&only)) {
         let condition: Option<Condition> =
             if text.is_empty() { None } else { Some(expression::read("", text).map_err(|error| error.to_string())?) };
         let lens = Lens { condition: condition.map(Arc::new), range: range.map(Into::into) };

@@ -61,6 +61,8 @@ pub struct Cells {
     generation: u32,
     /// Tells ranges apart.
     pub(super) ranges: Option<Arc<RwLock<RangeIndex>>>,
+    /// The range that was found last: of which thread, from when until before when, ns.
+    last_range: Option<(TrackId, u64, u64, RangeNode)>,
 }
 
 impl Cells {
@@ -124,6 +126,25 @@ impl Cells {
         }
     }
 
+    /// Likewise, quicker where the range is that of the last call.
+    #[inline]
+    fn within_near(&mut self, place: Place, start_ns: u64) -> Place {
+        let Some(ranges) = &self.ranges else { return place };
+        let known = self
+            .last_range
+            .filter(|&(track, from, until, _)| track == place.track && from <= start_ns && start_ns < until);
+        let range = known.map_or_else(
+            || {
+                let (range, until) =
+                    ranges.read().unwrap_or_else(PoisonError::into_inner).at_until(place.track, start_ns);
+                self.last_range = Some((place.track, start_ns, until, range));
+                range
+            },
+            |known| known.3,
+        );
+        Place { range, ..place }
+    }
+
     /// The cell of an outermost call, if there is one.
     #[must_use]
     pub fn find_root(&self, place: Place, api: ApiId, hidden: bool) -> Option<CellId> {
@@ -163,7 +184,7 @@ impl Cells {
     /// The cell of an outermost call; those whose calls are not counted are others.
     #[inline]
     pub(super) fn root_of(&mut self, place: Place, outermost: Outermost, hidden: bool) -> CellId {
-        let place = self.within(place, outermost.start_ns);
+        let place = self.within_near(place, outermost.start_ns);
         let key = root_key(place, outermost.api, hidden);
         if let Some(&id) = self.roots.get(&key) {
             return id;

@@ -1,6 +1,6 @@
 //! What the GPU did, by the range in which it was submitted.
 
-use super::ranges::RangeIndex;
+use super::ranges::{OUTSIDE, RangeIndex, RangeNode};
 use super::work::{Work, WorkOf};
 use crate::correlate::submitting_row;
 use crate::trace::activity::{LaneId, Near};
@@ -20,6 +20,8 @@ pub struct RangeWork {
     /// Calls that were known to have submitted something when these were looked at last.
     known: usize,
     near: Near,
+    /// Of each thread the range that was found last, from when and until before when, ns.
+    last: Vec<(u64, u64, RangeNode)>,
 }
 
 impl RangeWork {
@@ -95,13 +97,19 @@ impl RangeWork {
             return self.waiting.push((id, row));
         };
         let Some(track) = trace.track(track_id) else { return };
-        let last = track.group(row_of_call).end.checked_sub(1).and_then(|row| track.call(row));
-        let Some(outermost) = last.filter(|call| call.depth == 0) else {
+        let Some(outermost) = track.outer_from(row_of_call).and_then(|row| track.call(row)) else {
             // The call around it has not ended.
             self.known = 0;
             return self.waiting.push((id, row));
         };
-        let node = ranges.at(track_id, outermost.start_ns);
+        let now = outermost.start_ns;
+        self.last.resize(trace.tracks.len(), (1, 0, OUTSIDE));
+        let Some(last) = self.last.get_mut(track_id.index()) else { return };
+        if now < last.0 || now >= last.1 {
+            let (node, until) = ranges.at_until(track_id, now);
+            *last = (now, until, node);
+        }
+        let node = last.2;
         self.work.count(LaneId(node), &activity);
     }
 }

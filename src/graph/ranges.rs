@@ -135,13 +135,21 @@ impl RangeIndex {
     /// The innermost range of a thread at a moment, ns.
     #[must_use]
     pub fn at(&self, track: TrackId, ns: u64) -> RangeNode {
-        let Some(of) = self.tracks.get(track.index()) else { return OUTSIDE };
+        self.at_until(track, ns).0
+    }
+
+    /// Likewise, and the first moment, ns, from which on it may be another one.
+    #[must_use]
+    pub fn at_until(&self, track: TrackId, ns: u64) -> (RangeNode, u64) {
+        let later = ns.saturating_add(1);
+        let Some(of) = self.tracks.get(track.index()) else { return (OUTSIDE, later) };
         let next = of.changes.partition_point(|&(from, _)| from <= ns);
-        if next < of.changes.len() {
-            return next.checked_sub(1).and_then(|at| of.changes.get(at)).map_or(OUTSIDE, |change| change.1);
+        if let Some(&(until, _)) = of.changes.get(next) {
+            let before = next.checked_sub(1).and_then(|at| of.changes.get(at));
+            return (before.map_or(OUTSIDE, |change| change.1), until);
         }
         let open = of.open.iter().rev().find(|open| open.end_ns.is_none_or(|end| end > ns));
-        open.map_or(OUTSIDE, |open| open.node)
+        (open.map_or(OUTSIDE, |open| open.node), later)
     }
 
     /// The path of a thread's range by its row; [`OUTSIDE`] for marks.

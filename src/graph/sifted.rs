@@ -126,8 +126,8 @@ fn own_times(block: &Block, left: &mut Vec<u64>) {
 }
 
 impl crate::lens::Spans for RangeIndex {
-    fn at(&self, track: crate::trace::TrackId, ns: u64) -> u32 {
-        Self::at(self, track, ns)
+    fn at_until(&self, track: crate::trace::TrackId, ns: u64) -> (u32, u64) {
+        Self::at_until(self, track, ns)
     }
 
     fn node_of(&self, track: crate::trace::TrackId, row: usize) -> u32 {

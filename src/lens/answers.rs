@@ -6,6 +6,7 @@ use super::held::{Allocated, Held};
 use super::matcher::Matcher;
 use super::spans::Spans;
 use super::words::{self, Words};
+use crate::correlate::Allocation;
 use crate::filter::TextField;
 use crate::symbols::Symbols;
 use crate::trace::activity::LaneId;
@@ -70,6 +71,7 @@ impl Answers {
         spans: &dyn Spans,
         lives: &Allocated<'_>,
         symbols: &mut Symbols,
+        go_on: &mut dyn FnMut() -> bool,
     ) -> bool {
         let matcher = &self.matcher;
         match self.field {
@@ -117,7 +119,7 @@ impl Answers {
                 }
                 changed
             }
-            TextField::Allocation => self.update_held(trace, lives, symbols),
+            TextField::Allocation => self.update_held(trace, lives, symbols, go_on),
             TextField::Kernel | TextField::Cause | TextField::Result => false,
         }
     }
@@ -127,19 +129,30 @@ impl Answers {
         self.field == TextField::Site || (self.field == TextField::Allocation && self.matcher.number().is_none())
     }
 
-    fn update_held(&mut self, trace: &Trace, lives: &Allocated<'_>, symbols: &mut Symbols) -> bool {
+    /// Whether it has to ask more before events can be decided.
+    pub(super) const fn is_behind(&self) -> bool {
+        matches!(self.field, TextField::Allocation) && self.held.is_behind()
+    }
+
+    fn update_held(
+        &mut self,
+        trace: &Trace,
+        lives: &Allocated<'_>,
+        symbols: &mut Symbols,
+        go_on: &mut dyn FnMut() -> bool,
+    ) -> bool {
         // Calls of functions that are given no address need not be looked at.
         let points = |at: usize| trace.apis.get(at).is_some_and(|api| api.signature.points());
         let mut changed = renew(&mut self.apis, trace.apis.iter().map(|api| api.name), points);
         let matcher = &self.matcher;
         if let Some(address) = matcher.number() {
-            changed |= self.held.update(lives, 0, |one| one.address <= address && address < one.end());
+            changed |= self.held.update(lives, 0, |one| one.address <= address && address < one.end(), go_on);
             return changed;
         }
         let named = symbols.version();
         let mut sites: FxHashMap<SiteId, bool> = FxHashMap::default();
         let mut apis: FxHashMap<ApiId, bool> = FxHashMap::default();
-        changed |= self.held.update(lives, named, |one| {
+        let fits = |one: &Allocation| {
             let call = trace.track(one.track).and_then(|track| track.call(one.row as usize));
             let api = call.and_then(|call| trace.api(call.api).zip(Some(call.api)));
             let function =
@@ -148,7 +161,8 @@ impl Answers {
             matcher.fits(one.kind.word())
                 || function
                 || *sites.entry(one.site).or_insert_with(|| Self::fits(matcher, &site()))
-        });
+        };
+        changed |= self.held.update(lives, named, fits, go_on);
         changed
     }
 

@@ -5,7 +5,7 @@ use super::plan::{Plan, Surroundings, Test, compare};
 use crate::correlate::calls::{Found, Record, Records};
 use crate::filter::{NumberField, TextField};
 use crate::trace::semantics::base_name;
-use crate::trace::{ApiId, ArgKind, Call, CallFlags, Chunk, NO_DEVICE, StreamId};
+use crate::trace::{ApiId, ArgKind, Call, CallFlags, Chunk, NO_DEVICE, StreamId, TrackId};
 
 /// A word for each 64 calls of a block.
 pub(super) type Words = Vec<u64>;
@@ -53,17 +53,17 @@ impl Plan {
 
     /// Whether no call of a piece of the columns can be selected.
     #[must_use]
-    pub fn skips(&self, chunk: &Chunk) -> bool {
+    pub fn skips(&self, track: TrackId, chunk: &Chunk) -> bool {
         let summary = chunk.summary();
         let outside = self.range.is_some_and(|(from, to)| summary.min_start_ns > to || summary.max_end_ns < from);
-        outside || !self.may_hold(&self.test, chunk)
+        outside || !self.may_hold(&self.test, chunk, track)
     }
 
     /// False only if the test holds for no call of a piece.
-    fn may_hold(&self, test: &Test, chunk: &Chunk) -> bool {
+    fn may_hold(&self, test: &Test, chunk: &Chunk, track: TrackId) -> bool {
         match test {
-            Test::All(all) => all.iter().all(|one| self.may_hold(one, chunk)),
-            Test::Any(any) => any.iter().any(|one| self.may_hold(one, chunk)),
+            Test::All(all) => all.iter().all(|one| self.may_hold(one, chunk, track)),
+            Test::Any(any) => any.iter().any(|one| self.may_hold(one, chunk, track)),
             Test::Failed => chunk.summary().failed > 0,
             &Test::Text(leaf) => self.leaves.get(leaf).is_none_or(|answers| match answers.field {
                 TextField::Api | TextField::Layer | TextField::Allocation => {
@@ -72,8 +72,19 @@ impl Plan {
                 TextField::Kernel | TextField::Cause => false,
                 _ => true,
             }),
+            // What they are inside or around of stands in the same piece: a group that goes beyond it is not skipped.
+            Test::Inside(one, _) => self.may_hold(one, chunk, track),
+            Test::Around(stage, one) => self.any_submitted(*stage, chunk, track) || self.may_hold(one, chunk, track),
+            &Test::Kernel(_, stage) => self.any_submitted(stage, chunk, track),
             _ => true,
         }
+    }
+
+    /// Whether a call of a piece has submitted work that fits a stage, or one close by.
+    fn any_submitted(&self, stage: usize, chunk: &Chunk, track: TrackId) -> bool {
+        let words = self.submitted(stage, track);
+        let end = (chunk.first_row() + chunk.len()).div_ceil(64).min(words.len());
+        words.get(chunk.first_row() / 64..end).is_some_and(|words| words.iter().any(|word| *word != 0))
     }
 
     pub(super) fn call_words(&mut self, test: &Test, around: &Surroundings<'_>, block: &Block) -> Words {
@@ -115,12 +126,12 @@ impl Plan {
                 let mut sizes = Sizes::new(around, block);
                 each(block, |at, call| sizes.of(at, call).is_some_and(|size| compare(size, comparison, number)))
             }
-            &Test::Address(from, to) => {
+            &Test::Address(from, to, _) => {
                 let mut sizes = Sizes::new(around, block);
                 each(block, |at, call| sizes.touches(at, call, (from, to)))
             }
             Test::Failed => each(block, |_, call| call.flags.failed()),
-            Test::Inside(one) => {
+            Test::Inside(one, _) => {
                 let holds = self.call_words(one, around, block);
                 let mut inside = vec![false; block.len()];
                 for at in (0..block.len()).rev() {
@@ -143,8 +154,13 @@ impl Plan {
 
     /// Calls that submitted work which fits a stage, and those around such calls or around calls that `hold`.
     fn leading_to(&self, stage: usize, block: &Block, holds: &[u64]) -> Words {
-        let submitted = |at: usize| block.has_ended(at) && self.has_submitted(stage, block.track, block.first_row + at);
-        let mut encloses: Vec<bool> = (0..block.len()).map(submitted).collect();
+        let submitted = self.submitted(stage, block.track);
+        let upto = submitted.len().saturating_mul(64).min(block.first_row + block.ended);
+        if holds.iter().all(|word| *word == 0) && upto <= block.first_row {
+            return none(block);
+        }
+        let mut encloses: Vec<bool> = (block.first_row..upto).map(|row| bit(submitted, row)).collect();
+        encloses.resize(block.len(), false);
         for at in 0..block.len() {
             let any = bit(holds, at) || encloses.get(at).copied().unwrap_or(false);
             let caller = block.callers.get(at).and_then(|&caller| encloses.get_mut(caller as usize));
@@ -168,13 +184,15 @@ impl Plan {
             }),
             TextField::Site => each(block, |at, _| block.root(at).is_some_and(|root| answers.site(root.site))),
             TextField::Range => {
-                let mut last = (u64::MAX, false);
+                // In which range they are changes much less often than there are calls.
+                let mut last = (1, 0, false);
                 each(block, |at, _| {
                     let start = block.root(at).map_or(u64::MAX, |root| root.start_ns);
-                    if last.0 != start {
-                        last = (start, answers.span(around.spans.at(block.track, start)));
+                    if start < last.0 || start >= last.1 {
+                        let (span, until) = around.spans.at_until(block.track, start);
+                        last = (start, until, answers.span(span));
                     }
-                    last.1
+                    last.2
                 })
             }
             TextField::Device => {

@@ -97,6 +97,37 @@ impl Marks {
         self.ones += usize::from(selected);
     }
 
+    /// Decides so many next rows, a bit each.
+    pub fn append(&mut self, bits: &[u64], count: usize) {
+        for (at, &word) in bits.iter().enumerate().take(count.div_ceil(64)) {
+            let rows = (count - at * 64).min(64);
+            let word = if rows < 64 { word & ((1 << rows) - 1) } else { word };
+            let shift = self.len % 64;
+            if shift == 0 {
+                self.begin_word(word);
+            } else {
+                if let Some(last) = self.words.last_mut() {
+                    *last |= word << shift;
+                }
+                // What is counted before a word is so without the bits that go into it.
+                let first = word & (u64::MAX >> shift);
+                self.ones += first.count_ones() as usize;
+                if rows > 64 - shift {
+                    self.begin_word(word >> (64 - shift));
+                }
+            }
+            self.len += rows;
+        }
+    }
+
+    fn begin_word(&mut self, word: u64) {
+        if self.words.len().is_multiple_of(STRIDE) {
+            self.sums.push(self.ones as u64);
+        }
+        self.words.push(word);
+        self.ones += word.count_ones() as usize;
+    }
+
     /// Decides so many next rows, none of which is selected.
     pub fn skip(&mut self, rows: usize) {
         let end = self.len + rows;
@@ -185,9 +216,9 @@ mod tests {
 
     proptest! {
         #[test]
-        fn ranks_and_places_are_those_of_a_list(runs in prop::collection::vec((0usize..200, any::<u64>()), 0..12), late in prop::collection::vec((any::<prop::sample::Index>(), any::<bool>()), 0..5)) {
+        fn ranks_and_places_are_those_of_a_list(runs in prop::collection::vec((0usize..200, any::<u64>(), prop::collection::vec(any::<u64>(), 0..20), any::<prop::sample::Index>()), 0..12), late in prop::collection::vec((any::<prop::sample::Index>(), any::<bool>()), 0..5)) {
             let (mut marks, mut twin) = (Marks::default(), Vec::new());
-            for (skip, bits) in runs {
+            for (skip, bits, many, count) in runs {
                 marks.skip(skip);
                 twin.resize(twin.len() + skip, false);
                 for bit in 0..bits % 64 {
@@ -195,6 +226,9 @@ mod tests {
                     marks.push(selected);
                     twin.push(selected);
                 }
+                let count = count.index(many.len() * 64 + 1);
+                marks.append(&many, count);
+                twin.extend((0..count).map(|at| many[at / 64] >> (at % 64) & 1 == 1));
             }
             for (row, selected) in late {
                 if !twin.is_empty() {

@@ -17,6 +17,7 @@ mod range;
 mod records;
 mod spans;
 mod steps;
+mod ties;
 mod words;
 
 pub use block::{Block, NO_CALLER, bit};

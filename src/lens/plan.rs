@@ -7,9 +7,9 @@ use super::answers::Answers;
 use super::held::Allocated;
 use super::matcher::Matcher;
 use super::range::TimeRange;
-use super::records::Tie;
 use super::spans::Spans;
 use super::steps::{StepsFound, Walked};
+use super::ties::Ties;
 use crate::filter::{Comparison, Condition, NumberField, TextField};
 use crate::symbols::Symbols;
 use crate::trace::{Bytes, ProcessId, Trace, TrackId};
@@ -36,9 +36,11 @@ pub(super) enum Test {
     Not(Box<Test>),
     Text(usize),
     Number(NumberField, Comparison, u64),
-    Address(u64, u64),
+    /// With the number of the question for the call that submitted a record.
+    Address(u64, u64, Option<usize>),
     Failed,
-    Inside(Box<Test>),
+    /// Likewise.
+    Inside(Arc<Test>, Option<usize>),
     /// With the number of the marks that the work of the GPU has left.
     Around(usize, Arc<Test>),
     /// A pattern for kernels: of the kernel, and of calls that launched one, whose marks have this number.
@@ -67,8 +69,6 @@ pub struct Surroundings<'a> {
 /// What a condition looks at.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Needs {
-    /// The call that submitted work of the GPU.
-    pub tie: bool,
     /// Ranges.
     pub spans: bool,
     /// Raw records of calls.
@@ -86,6 +86,8 @@ pub(super) struct Needs {
 pub struct Plan {
     pub(super) test: Test,
     pub(super) leaves: Vec<Answers>,
+    /// Of each pattern the question for the call that submitted a record, if it is asked.
+    pub(super) questions: Vec<Option<usize>>,
     /// On the trace's axis, ns. Of steps that are not there it ends before it begins.
     pub(super) range: Option<(u64, u64)>,
     /// Since the trace began, ns.
@@ -97,8 +99,11 @@ pub struct Plan {
     pub(super) stages: Vec<Arc<Test>>,
     /// Of each stage and thread the rows of calls that submitted work that fits.
     pub(super) submitted: Vec<Vec<Vec<u64>>>,
-    /// Calls of the record that is looked at.
-    pub(super) tie: Tie,
+    pub(super) ties: Ties,
+    /// Whether records are asked for what the call knows that submitted them.
+    pub(super) asks_calls: bool,
+    /// Whether that follows from what calls have submitted.
+    pub(super) follows: bool,
     /// Until when the allocations of each process are known, ns.
     known_until: Vec<u64>,
     /// Steps have not been looked for in all that is known.
@@ -114,6 +119,7 @@ impl Plan {
         let mut plan = Self {
             test: Test::default(),
             leaves: Vec::new(),
+            questions: Vec::new(),
             range: None,
             time: None,
             steps: None,
@@ -121,7 +127,9 @@ impl Plan {
             needs: Needs { start: lens.range.is_some(), ..Needs::default() },
             stages: Vec::new(),
             submitted: Vec::new(),
-            tie: Tie::default(),
+            ties: Ties::default(),
+            asks_calls: false,
+            follows: false,
             known_until: Vec::new(),
             behind: false,
         };
@@ -131,38 +139,38 @@ impl Plan {
             None => {}
         }
         if let Some(condition) = &lens.condition {
-            plan.test = plan.compile(condition, 0)?;
+            plan.test = plan.compile(condition, 0, false)?;
+            plan.asks_calls = plan.asks_calls(&plan.test);
         }
         plan.submitted = vec![Vec::new(); plan.stages.len()];
         Ok(plan)
     }
 
-    fn compile(&mut self, condition: &Condition, depth: usize) -> Result<Test, PlanError> {
+    /// `calls_only`: no record is asked for it.
+    fn compile(&mut self, condition: &Condition, depth: usize, calls_only: bool) -> Result<Test, PlanError> {
         if depth > DEEPEST {
             return Err(PlanError::Deep);
         }
         let mut several = |list: &[Condition]| -> Result<Vec<Test>, PlanError> {
-            list.iter().map(|one| self.compile(one, depth + 1)).collect()
+            list.iter().map(|one| self.compile(one, depth + 1, calls_only)).collect()
         };
         Ok(match condition {
             Condition::All(all) => Test::All(several(all)?),
             Condition::Any(any) => Test::Any(several(any)?),
-            Condition::Not(one) => Test::Not(Box::new(self.compile(one, depth + 1)?)),
+            Condition::Not(one) => Test::Not(Box::new(self.compile(one, depth + 1, calls_only)?)),
             Condition::Text(field, pattern) => {
                 let text = match pattern {
                     crate::filter::Pattern::Glob(text) | crate::filter::Pattern::Regex(text) => text,
                 };
                 let matcher = Matcher::new(pattern).map_err(|why| PlanError::Pattern(text.clone(), why.to_string()))?;
-                self.needs.tie |= matches!(
-                    field,
-                    TextField::Api | TextField::Thread | TextField::Range | TextField::Site | TextField::Allocation
-                );
                 self.needs.spans |= *field == TextField::Range;
                 self.needs.raw |= matches!(field, TextField::Result | TextField::Allocation);
                 self.needs.streams |= *field == TextField::Stream;
                 self.needs.allocations |= *field == TextField::Allocation;
                 self.leaves.push(Answers::new(*field, matcher));
                 let leaf = self.leaves.len() - 1;
+                let asked = !calls_only && is_of_calls(*field);
+                self.questions.push(asked.then(|| self.ties.ask(Arc::new(Test::Text(leaf)))));
                 if *field == TextField::Kernel {
                     self.stages.push(Arc::new(Test::Text(leaf)));
                     return Ok(Test::Kernel(leaf, self.stages.len() - 1));
@@ -176,25 +184,37 @@ impl Plan {
             }
             &Condition::Address(from, to) => {
                 self.needs.raw = true;
-                self.needs.tie = true;
-                Test::Address(from, to)
+                let asked = (!calls_only).then(|| self.ties.ask(Arc::new(Test::Address(from, to, None))));
+                Test::Address(from, to, asked)
             }
             Condition::Failed => Test::Failed,
             Condition::ChildrenOf(one) => {
-                self.needs.tie = true;
-                Test::Inside(Box::new(self.compile(one, depth + 1)?))
+                let stages = self.stages.len();
+                let one = Arc::new(self.compile(one, depth + 1, true)?);
+                self.follows |= self.stages.len() > stages;
+                let asked = (!calls_only).then(|| self.ties.ask(one.clone()));
+                Test::Inside(one, asked)
             }
             Condition::CallersOf(one) => {
-                let one = Arc::new(self.compile(one, depth + 1)?);
+                let one = Arc::new(self.compile(one, depth + 1, false)?);
+                // The calls that launched these kernels are looked for anyway.
+                if let Test::Kernel(_, stage) = *one {
+                    return Ok(Test::Around(stage, one));
+                }
                 self.stages.push(one.clone());
                 Test::Around(self.stages.len() - 1, one)
             }
         })
     }
 
-    /// Takes what the trace has got since the last time. True if an answer that was given no longer holds: what was
+    /// Takes what the trace has got since the last time, as long as `go_on` says so. True if an answer that was given no longer holds: what was
     /// selected must be looked for anew.
-    pub fn update(&mut self, around: &Surroundings<'_>, symbols: &mut Symbols) -> bool {
+    pub fn update(
+        &mut self,
+        around: &Surroundings<'_>,
+        symbols: &mut Symbols,
+        go_on: &mut dyn FnMut() -> bool,
+    ) -> bool {
         let (trace, spans) = (around.trace, around.spans);
         let mut changed = false;
         self.known_until.clear();
@@ -216,7 +236,8 @@ impl Plan {
             self.range = Some(steps.found().ns.unwrap_or((u64::MAX, 0)));
         }
         for leaf in &mut self.leaves {
-            changed |= leaf.update(trace, spans, &around.allocations, symbols);
+            changed |= leaf.update(trace, spans, &around.allocations, symbols, go_on);
+            self.behind |= leaf.is_behind();
         }
         changed
     }
@@ -266,10 +287,23 @@ impl Plan {
         self.leaves.iter().any(Answers::needs_sites)
     }
 
-    /// Whether it looks at the call that submitted work of the GPU.
+    /// Whether a record is asked for what the call knows that submitted it.
+    pub(super) fn asks_calls(&self, test: &Test) -> bool {
+        match test {
+            Test::All(list) | Test::Any(list) => list.iter().any(|one| self.asks_calls(one)),
+            Test::Not(one) => self.asks_calls(one),
+            &Test::Text(leaf) => {
+                self.leaves.get(leaf).is_some_and(|leaf| is_of_calls(leaf.field) || leaf.field == TextField::Thread)
+            }
+            Test::Address(..) | Test::Inside(..) => true,
+            Test::Number(..) | Test::Failed | Test::Around(..) | Test::Kernel(..) => false,
+        }
+    }
+
+    /// Whether a record can be selected at all.
     #[must_use]
-    pub const fn needs_ties(&self) -> bool {
-        self.needs.tie
+    pub fn selects_records(&self) -> bool {
+        may_hold_for_records(&self.test)
     }
 
     /// How many conditions there are on what calls are around of, inner ones first.
@@ -299,14 +333,15 @@ impl Plan {
         }
     }
 
-    /// Forgets all of that.
+    /// Forgets all of that, and what follows from it.
     pub fn forget_submitted(&mut self) {
         self.submitted.iter_mut().for_each(Vec::clear);
+        self.ties.forget();
     }
 
-    pub(super) fn has_submitted(&self, stage: usize, track: TrackId, row: usize) -> bool {
-        let words = self.submitted.get(stage).and_then(|tracks| tracks.get(track.index()));
-        words.and_then(|words| words.get(row / 64)).is_some_and(|word| word >> (row % 64) & 1 == 1)
+    /// Bits of the rows of a thread that have submitted work which fits a stage, as far as there are any.
+    pub(super) fn submitted(&self, stage: usize, track: TrackId) -> &[u64] {
+        self.submitted.get(stage).and_then(|tracks| tracks.get(track.index())).map_or(&[], Vec::as_slice)
     }
 
     /// Whether a span of time overlaps the range, and whether it reaches beyond it.
@@ -317,6 +352,21 @@ impl Plan {
             Some((from, to)) if from > to => (false, false),
             Some((from, to)) => (start_ns <= to && end_ns >= from, start_ns < from || end_ns > to),
         }
+    }
+}
+
+/// Fields that only the call knows that submitted a record; its thread needs no question.
+const fn is_of_calls(field: TextField) -> bool {
+    matches!(field, TextField::Api | TextField::Range | TextField::Site | TextField::Allocation)
+}
+
+/// False only if no record can fit.
+fn may_hold_for_records(test: &Test) -> bool {
+    match test {
+        Test::All(all) => all.iter().all(may_hold_for_records),
+        Test::Any(any) => any.iter().any(may_hold_for_records),
+        Test::Failed | Test::Around(..) => false,
+        _ => true,
     }
 }
 

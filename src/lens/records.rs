@@ -1,49 +1,11 @@
 //! The test of what the GPU did.
 
-use super::block::{Block, bit};
 use super::plan::{Plan, Surroundings, Test, compare};
+use super::ties::Tie;
 use super::words;
-use crate::correlate::submitting_row;
 use crate::filter::{NumberField, TextField};
-use crate::trace::activity::{LaneId, Near};
-use crate::trace::{Activity, ActivityKind, Lane, NO_DEVICE, NameId, StreamId, Trace, TrackId};
-
-/// The call that submitted a piece of work, with the calls around it: one place that is used for one record after the
-/// other.
-#[derive(Debug, Default)]
-pub(super) struct Tie {
-    block: Block,
-    /// The call in the block.
-    at: usize,
-    near: Near,
-}
-
-impl Tie {
-    /// That of this work; false where the call is not known, or the one around it has not ended.
-    fn find(&mut self, trace: &Trace, lane: &Lane, activity: &Activity) -> bool {
-        let found = submitting_row(trace, lane.process, activity.correlation, &mut self.near);
-        let Some(((id, row), track)) = found.and_then(|found| Some((found, trace.track(found.0)?))) else {
-            return false;
-        };
-        let group = track.group(row);
-        self.at = row - group.start;
-        self.block.read(id, track, group);
-        self.block.calls.last().is_some_and(|outermost| outermost.depth == 0)
-    }
-
-    /// Thread and row of the call.
-    const fn call(&self) -> (TrackId, usize) {
-        (self.block.track, self.block.first_row + self.at)
-    }
-
-    /// The call and those around it.
-    fn chain(&self) -> impl Iterator<Item = usize> + '_ {
-        std::iter::successors(Some(self.at), |&at| {
-            let caller = *self.block.callers.get(at)? as usize;
-            (caller < self.block.len()).then_some(caller)
-        })
-    }
-}
+use crate::trace::activity::LaneId;
+use crate::trace::{Activity, ActivityKind, Lane, NO_DEVICE, NameId, StreamId, Trace};
 
 /// Whether a record has a call that submitted it, known or not.
 fn is_tied(activity: &Activity) -> bool {
@@ -58,7 +20,8 @@ struct Row<'a> {
     activity: &'a Activity,
     /// The stream that calls name for it.
     stream: Option<StreamId>,
-    tie: Option<&'a Tie>,
+    /// Call that submitted it, if that is known.
+    tie: Option<Tie>,
 }
 
 /// What is found of a record.
@@ -103,31 +66,23 @@ impl Plan {
         id: LaneId,
         activity: &Activity,
         stream: Option<StreamId>,
-    ) -> (Option<(TrackId, usize)>, bool) {
+    ) -> (Option<Tie>, bool) {
         let (Some(lane), Some(test)) = (around.trace.activities.lane(id), self.stages.get(stage).cloned()) else {
             return (None, false);
         };
         if !is_tied(activity) {
             return (None, false);
         }
-        // Most kernels are other ones, and what is asked of their names needs no call.
+        // Most are other ones, and mostly what is asked needs no call.
         let alone = Row { id, lane, activity, stream, tie: None };
-        if let Test::Text(leaf) = *test
-            && self.leaves.get(leaf).is_some_and(|answers| answers.field == TextField::Kernel)
-            && !self.record_text(leaf, around, &alone)
-        {
+        let asks_calls = self.asks_calls(&test);
+        if !asks_calls && !self.record_holds(&test, around, &alone) {
             return (None, self.is_late(around.trace, activity));
         }
-        let mut tie = std::mem::take(&mut self.tie);
-        let found = if tie.find(around.trace, lane, activity) {
-            let row = Row { tie: Some(&tie), ..alone };
-            let holds = self.record_holds(&test, around, &row);
-            (holds.then(|| tie.call()), self.is_open(around.trace, &row))
-        } else {
-            (None, true)
-        };
-        self.tie = tie;
-        found
+        let Some(tie) = self.ties.find(around, lane, activity) else { return (None, true) };
+        let row = Row { tie: Some(tie), ..alone };
+        let holds = !asks_calls || self.record_holds(&test, around, &row);
+        (holds.then_some(tie), self.is_open(around.trace, &row))
     }
 
     fn holds_for(
@@ -138,21 +93,24 @@ impl Plan {
         activity: &Activity,
         stream: Option<StreamId>,
     ) -> (bool, bool) {
-        let wants = self.needs.tie && is_tied(activity);
-        let mut tie = std::mem::take(&mut self.tie);
-        let known = wants && tie.find(around.trace, lane, activity);
-        let row = Row { id, lane, activity, stream, tie: Some(&tie).filter(|_| known) };
-        let open = (wants && !known) || self.is_open(around.trace, &row);
-        let holds = self.record_holds(test, around, &row);
-        self.tie = tie;
-        (holds, open)
+        let wants = self.asks_calls && is_tied(activity);
+        let tie = if wants { self.ties.find(around, lane, activity) } else { None };
+        let row = Row { id, lane, activity, stream, tie };
+        let open = (wants && tie.is_none()) || self.is_open(around.trace, &row);
+        (self.record_holds(test, around, &row), open)
     }
 
     /// Whether what is known later may change how a record is decided whose call is known.
     fn is_open(&self, trace: &Trace, row: &Row<'_>) -> bool {
-        let called = row.tie.and_then(|tie| tie.block.calls.get(tie.at)).map_or(0, |call| call.start_ns);
-        let at_ns = row.activity.start_ns.max(called);
-        at_ns > self.known_until(row.lane.process) || self.is_late(trace, row.activity)
+        if self.is_late(trace, row.activity) {
+            return true;
+        }
+        let known_until = self.known_until(row.lane.process);
+        if known_until == u64::MAX {
+            return false;
+        }
+        let called = row.tie.and_then(|(track, row)| trace.track(track)?.call(row)).map_or(0, |call| call.start_ns);
+        row.activity.start_ns.max(called) > known_until
     }
 
     /// Whether the name of a kernel is asked for and not known yet.
@@ -179,39 +137,36 @@ impl Plan {
                 };
                 value.is_some_and(|value| compare(value, comparison, number))
             }
-            &Test::Address(from, to) => {
+            &Test::Address(from, to, question) => {
                 let bytes = words::bytes(activity).unwrap_or(1).max(1);
                 let end = activity.address.saturating_add(bytes - 1);
                 let lies = activity.address != 0 && activity.address <= to && end >= from;
-                lies || row.tie.is_some_and(|tie| self.tie_holds(test, around, tie))
+                lies || self.call_holds(question, around, row)
             }
-            Test::Inside(one) => row.tie.is_some_and(|tie| self.tie_holds(one, around, tie)),
+            &Test::Inside(_, question) => self.call_holds(question, around, row),
             Test::Failed | Test::Around(..) => false,
         }
     }
 
     /// Whether it holds for the call that submitted a record, or for one around that.
-    fn tie_holds(&mut self, test: &Test, around: &Surroundings<'_>, tie: &Tie) -> bool {
-        let holds = self.call_words(test, around, &tie.block);
-        tie.chain().any(|at| bit(&holds, at))
+    fn call_holds(&mut self, question: Option<usize>, around: &Surroundings<'_>, row: &Row<'_>) -> bool {
+        question.zip(row.tie).is_some_and(|(question, tie)| self.tied(question, around, tie))
     }
 
     fn record_text(&mut self, leaf: usize, around: &Surroundings<'_>, row: &Row<'_>) -> bool {
         let (trace, activity) = (around.trace, row.activity);
         let Some(answers) = self.leaves.get_mut(leaf) else { return false };
-        if answers.field == TextField::Allocation {
-            let lies =
-                activity.address != 0 && answers.held().at(row.lane.process, activity.address, activity.start_ns);
-            return lies || row.tie.is_some_and(|tie| self.tie_holds(&Test::Text(leaf), around, tie));
-        }
-        let root = || row.tie.and_then(|tie| tie.block.root(tie.at));
         match answers.field {
-            TextField::Api => row.tie.is_some_and(|tie| {
-                let mut apis = tie.chain().filter_map(|at| tie.block.calls.get(at)).map(|call| call.api);
-                apis.any(|api| answers.api(api))
-            }),
+            TextField::Allocation => {
+                let lies =
+                    activity.address != 0 && answers.held().at(row.lane.process, activity.address, activity.start_ns);
+                lies || self.call_holds(self.questions.get(leaf).copied().flatten(), around, row)
+            }
+            TextField::Api | TextField::Range | TextField::Site => {
+                self.call_holds(self.questions.get(leaf).copied().flatten(), around, row)
+            }
             TextField::Layer => answers.word(words::GPU),
-            TextField::Thread => row.tie.is_some_and(|tie| answers.track(trace, tie.block.track)),
+            TextField::Thread => row.tie.is_some_and(|(track, _)| answers.track(trace, track)),
             TextField::Process | TextField::Rank | TextField::Host => answers.process(row.lane.process),
             TextField::Stream => match (row.stream, words::lane_ids(row.lane.of)) {
                 (Some(stream), _) => answers.stream(stream),
@@ -225,15 +180,9 @@ impl Plan {
                 let name = trace.activities.kernel_name(activity);
                 activity.kind == ActivityKind::Kernel && name != NameId::NONE && answers.kernel(trace, name)
             }
-            TextField::Range => {
-                let track = row.tie.map(|tie| tie.block.track);
-                let root = root().zip(track);
-                root.is_some_and(|(root, track)| answers.span(around.spans.at(track, root.start_ns)))
-            }
-            TextField::Site => root().is_some_and(|root| answers.site(root.site)),
             TextField::Kind => answers.kind(activity),
             TextField::Cause => words::cause(activity).is_some_and(|cause| answers.word(cause)),
-            TextField::Allocation | TextField::Result => false,
+            TextField::Result => false,
         }
     }
 }

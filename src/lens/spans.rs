@@ -7,7 +7,11 @@ use crate::trace::{NameId, RangeKind, Trace, TrackId};
 /// Which range a moment lies in.
 pub trait Spans {
     /// The innermost range of a thread at a moment, ns: a path of ranges by its number; 0 outside of all.
-    fn at(&self, track: TrackId, ns: u64) -> u32;
+    fn at(&self, track: TrackId, ns: u64) -> u32 {
+        self.at_until(track, ns).0
+    }
+    /// Likewise, and before which moment, ns, it stays so.
+    fn at_until(&self, track: TrackId, ns: u64) -> (u32, u64);
     /// The path of a thread's range by its row; 0 for marks.
     fn node_of(&self, track: TrackId, row: usize) -> u32;
     /// Paths, the one outside of all included.
@@ -50,7 +54,7 @@ impl Plan {
                 };
                 value.is_some_and(|value| compare(value, comparison, number))
             }
-            Test::Failed | Test::Address(..) | Test::Inside(_) | Test::Around(..) | Test::Kernel(..) => false,
+            Test::Failed | Test::Address(..) | Test::Inside(..) | Test::Around(..) | Test::Kernel(..) => false,
         }
     }
 

@@ -51,6 +51,8 @@ pub(super) struct Sifting {
     /// Failed calls that the call around them expected.
     pub handled: FxHashMap<ApiId, u64>,
     streams: Vec<WorkStream>,
+    /// How many rows of each thread can be decided.
+    limits: Vec<usize>,
     block: Block,
     /// Grows with every change.
     pub version: u64,
@@ -86,6 +88,7 @@ impl Sifting {
             unfinished: Vec::new(),
             handled: FxHashMap::default(),
             streams: Vec::new(),
+            limits: Vec::new(),
             block: Block::default(),
             version: 0,
             decided: 0,
@@ -198,7 +201,7 @@ impl Sifting {
         let spans = self.spans.clone();
         let spans = spans.read().unwrap_or_else(PoisonError::into_inner);
         let around = Surroundings { trace, files: ground.files, spans: &*spans, allocations: ground.allocations };
-        let mut changed = self.plan.update(&around, symbols);
+        let mut changed = self.plan.update(&around, symbols, &mut || Instant::now() < until);
         let common = self.streams.iter().zip(ground.streams);
         changed |= self.plan.needs_streams() && common.clone().any(|(before, now)| before != now);
         if self.streams.len() != ground.streams.len() || common.clone().any(|(before, now)| before != now) {
@@ -211,6 +214,10 @@ impl Sifting {
         if self.stale && now >= *self.again.get_or_insert(now + self.spent) {
             self.restart();
         }
+        self.limits.clear();
+        let limits = trace.tracks.iter().map(|track| calls::known_rows(track, self.plan.known_until(track.process)));
+        self.limits.extend(limits);
+        self.plan.set_limits(&self.limits);
         let mut complete = !self.plan.is_behind();
         let knows_all = self.plan.knows_all();
         complete = complete && self.mark_stages(&around, until);

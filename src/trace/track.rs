@@ -237,7 +237,8 @@ impl Track {
     }
 
     /// The first outermost call at or after `row`.
-    fn outer_from(&self, row: usize) -> Option<usize> {
+    #[must_use]
+    pub fn outer_from(&self, row: usize) -> Option<usize> {
         let from = self.sealed.partition_point(|chunk| chunk.first_row + chunk.len() <= row);
         let rest = self.sealed.get(from..).unwrap_or(&[]).iter().map(|chunk| &**chunk);
         rest.chain(std::iter::once(&self.tail)).find_map(|chunk| {

@@ -1,5 +1,6 @@
 //! Allocations found in slices, and found on while a trace grows: calls that have been looked at are not looked at again.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use super::ledger::{Event, Ledger, Moment};
@@ -55,8 +56,12 @@ impl Uses {
 enum Stage {
     /// Calls are looked at.
     Reading,
+    /// Events from this one on are put in order anew.
+    TakingBack(usize),
     /// What they did is put in order.
     Ordering,
+    /// That goes behind what was in order already.
+    Appending(std::vec::IntoIter<Event>),
     /// The ledger goes through it.
     Keeping,
     /// The ledger's allocations are put in order; so many are on their way.
@@ -95,6 +100,10 @@ pub struct Finding {
     ledger: Ledger,
     /// Events that are in it.
     kept: usize,
+    /// What is left of a ledger that was let go: freeing it takes its time.
+    retired: BTreeMap<u64, usize>,
+    /// Some of the allocations that are put in order are other processes'.
+    opens: bool,
     stage: Stage,
     /// Newest end of a call when the round's calls had been looked at, and when those of the last round had, ns.
     ends_ns: (u64, u64),
@@ -117,6 +126,8 @@ impl Finding {
             told: (0, 0, 0),
             ledger: Ledger::default(),
             kept: 0,
+            retired: BTreeMap::new(),
+            opens: false,
             stage: Stage::Reading,
             ends_ns: (0, 0),
             rests: false,
@@ -136,26 +147,25 @@ impl Finding {
         file: Option<&dyn Bytes>,
         go_on: &mut dyn FnMut() -> bool,
     ) -> Progress {
+        while !self.retired.is_empty() {
+            (0..EVENTS).for_each(|_| _ = self.retired.pop_first());
+            if !go_on() {
+                return Progress::Stopped;
+            }
+        }
         loop {
             match &mut self.stage {
                 Stage::Reading => {
                     if !self.read(trace, uses, file, go_on) {
                         return Progress::Stopped;
                     }
-                    let fresh = std::mem::take(&mut self.fresh);
-                    self.sorting.add(fresh);
-                    self.ends_ns.0 = self.last_end(trace);
-                    if self.sorting.first().is_none() && self.told == self.beside() {
-                        self.ends_ns.1 = self.ends_ns.0;
-                        return Progress::Nothing;
+                    let Some(stage) = self.begin(trace) else { return Progress::Nothing };
+                    self.stage = stage;
+                }
+                &mut Stage::TakingBack(at) => {
+                    if !self.take_back(at, go_on) {
+                        return Progress::Stopped;
                     }
-                    if std::mem::take(&mut self.rests) {
-                        let threads = std::mem::take(&mut self.threads);
-                        *self = Self::new(self.process);
-                        threads.into_iter().for_each(|(id, _)| self.add_thread(id));
-                        continue;
-                    }
-                    self.take_back();
                     self.stage = Stage::Ordering;
                 }
                 Stage::Ordering => {
@@ -163,11 +173,20 @@ impl Finding {
                         return Progress::Stopped;
                     }
                     let sorting = std::mem::replace(&mut self.sorting, Sorting::by(Event::moment));
-                    let mut sorted = sorting.into_sorted();
-                    if self.events.is_empty() {
+                    let sorted = sorting.into_sorted();
+                    self.stage = if self.events.is_empty() {
                         self.events = sorted;
+                        Stage::Keeping
                     } else {
-                        self.events.append(&mut sorted);
+                        Stage::Appending(sorted.into_iter())
+                    };
+                }
+                Stage::Appending(sorted) => {
+                    while sorted.len() > 0 {
+                        self.events.extend(sorted.take(PIECE));
+                        if !go_on() {
+                            return Progress::Stopped;
+                        }
                     }
                     self.stage = Stage::Keeping;
                 }
@@ -175,13 +194,16 @@ impl Finding {
                     if !self.keep(go_on) {
                         return Progress::Stopped;
                     }
+                    self.opens = false;
                     self.stage = Stage::Listing(Sorting::by(Allocation::order), 0);
                 }
                 Stage::Listing(sorting, from) => {
                     let all = self.ledger.all();
                     while *from < all.len() {
                         let upto = all.len().min(*from + PIECE);
-                        sorting.add(all.get(*from..upto).unwrap_or_default().to_vec());
+                        let some = all.get(*from..upto).unwrap_or_default();
+                        self.opens |= some.iter().any(|one| one.kind == AllocationKind::Shared);
+                        sorting.add(some.to_vec());
                         *from = upto;
                         if !go_on() {
                             return Progress::Stopped;
@@ -256,15 +278,45 @@ impl Finding {
         }
     }
 
-    /// Events that come after the first of the new ones are put in order with them, and a ledger that has them is begun
-    /// anew.
-    fn take_back(&mut self) {
-        let Some(first) = self.sorting.first() else { return };
-        let at = self.events.partition_point(|event| event.moment() < first);
-        self.sorting.add_sorted(self.events.split_off(at));
-        if at < self.kept {
-            (self.ledger, self.kept) = (Ledger::default(), 0);
+    /// What follows when all calls have been looked at; `None`: nothing new is known of memory.
+    fn begin(&mut self, trace: &Trace) -> Option<Stage> {
+        let fresh = std::mem::take(&mut self.fresh);
+        self.sorting.add(fresh);
+        self.ends_ns.0 = self.last_end(trace);
+        if self.sorting.first().is_none() && self.told == self.beside() {
+            self.ends_ns.1 = self.ends_ns.0;
+            return None;
         }
+        if std::mem::take(&mut self.rests) {
+            let threads = std::mem::take(&mut self.threads);
+            *self = Self::new(self.process);
+            threads.into_iter().for_each(|(id, _)| self.add_thread(id));
+            return Some(Stage::Reading);
+        }
+        let Some(first) = self.sorting.first() else { return Some(Stage::Ordering) };
+        let at = self.events.partition_point(|event| event.moment() < first);
+        if at < self.kept {
+            self.begin_anew();
+        }
+        Some(Stage::TakingBack(at))
+    }
+
+    /// Puts events from this one on among what is to be put in order; true when all are.
+    fn take_back(&mut self, at: usize, go_on: &mut dyn FnMut() -> bool) -> bool {
+        while self.events.len() > at {
+            let from = self.events.len().saturating_sub(PIECE).max(at);
+            self.sorting.add_sorted(self.events.split_off(from));
+            if !go_on() {
+                return false;
+            }
+        }
+        true
+    }
+
+    /// The ledger goes through all events once more.
+    fn begin_anew(&mut self) {
+        self.retired = std::mem::take(&mut self.ledger).into_live();
+        self.kept = 0;
     }
 
     /// Lets the ledger go through what is new; true when it has.
@@ -296,12 +348,12 @@ impl Finding {
         self.ends_ns.1 = self.ends_ns.0;
         // What more comes of a process that has ended is late or damaged, and rare.
         if trace.process(self.process).is_some_and(|process| process.state != State::Recording) {
-            (self.events, self.ledger, self.kept) = (Vec::new(), Ledger::default(), 0);
+            self.events = Vec::new();
+            self.begin_anew();
             self.rests = true;
         }
-        let opens = list.iter().any(|one| one.kind == AllocationKind::Shared);
         let (refused, handed) = (self.refused.clone(), self.handed.clone());
-        Allocations { list, lookup, refused, unread: self.unread, handed, opens }
+        Allocations { list, lookup, refused, unread: self.unread, handed, opens: self.opens }
     }
 }
 

@@ -119,6 +119,11 @@ impl Ledger {
         &self.list
     }
 
+    /// What was live by first address, which takes long to free; the rest is gone.
+    pub fn into_live(self) -> BTreeMap<u64, usize> {
+        self.live
+    }
+
     fn make(&mut self, made: Allocation) {
         let index = self.list.len();
         let unseen = Release::unseen(&made);

@@ -30,6 +30,9 @@ const STEP: usize = 4096;
 #[derive(Debug, Default)]
 pub struct Indexing {
     index: Lookup,
+    /// The tree that takes the place of the ends, and how many of them are in it.
+    tree: Vec<u64>,
+    planted: usize,
     /// Nodes of the tree that are not made yet.
     left: Option<usize>,
 }
@@ -46,12 +49,39 @@ impl Indexing {
                 return false;
             }
         }
-        let mut left = self.left.unwrap_or_else(|| self.index.plant());
+        if self.left.is_none() {
+            if !self.plant(go_on) {
+                return false;
+            }
+            self.left = Some(self.tree.len() / 2);
+            self.index.ends = std::mem::take(&mut self.tree);
+        }
+        let mut left = self.left.unwrap_or(0);
         while left > 1 {
             let from = left.saturating_sub(STEP).max(1);
             (from..left).rev().for_each(|node| self.index.sum_up(node));
             left = from;
             self.left = Some(left);
+            if !go_on() {
+                return false;
+            }
+        }
+        true
+    }
+
+    /// Makes leaves of the ends; true when all are. One more than there are bases at least, so that there is one behind the
+    /// last.
+    fn plant(&mut self, go_on: &mut dyn FnMut() -> bool) -> bool {
+        let leaves = (self.index.bases.len() + 1).next_power_of_two();
+        if self.tree.is_empty() {
+            self.tree = vec![0; 2 * leaves];
+        }
+        let leaves = self.tree.get_mut(leaves..).unwrap_or_default();
+        while let Some(ends) = self.index.ends.get(self.planted..).filter(|ends| !ends.is_empty()) {
+            let some = ends.len().min(STEP);
+            let places = leaves.iter_mut().skip(self.planted);
+            places.zip(ends.iter().take(some)).for_each(|(place, end)| *place = *end);
+            self.planted += some;
             if !go_on() {
                 return false;
             }
@@ -82,18 +112,6 @@ impl Lookup {
             *end = one.end().max(*end);
         }
         self.count += 1;
-    }
-
-    /// Makes leaves of the ends; how many there are. One more than there are bases at least, so that there is one behind
-    /// the last.
-    fn plant(&mut self) -> usize {
-        let leaves = (self.bases.len() + 1).next_power_of_two();
-        let mut tree = Vec::with_capacity(2 * leaves);
-        tree.resize(leaves, 0);
-        tree.append(&mut self.ends);
-        tree.resize(2 * leaves, 0);
-        self.ends = tree;
-        leaves
     }
 
     /// Makes a node of the two below it.

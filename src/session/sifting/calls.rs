@@ -13,8 +13,9 @@ use crate::trace::{NO_DEVICE, Trace, Track, TrackId};
 /// Rows of a block, and a little more up to the end of its last group.
 const BLOCK: usize = 4096;
 
-/// How many of the first rows, which are whole groups, began by a moment, ns: whole groups too.
-fn known_rows(track: &Track, whole: usize, until_ns: u64) -> usize {
+/// How many of the first rows are of whole groups that began by a moment, ns.
+pub(super) fn known_rows(track: &Track, until_ns: u64) -> usize {
+    let whole = whole_rows(track);
     if until_ns == u64::MAX {
         return whole;
     }
@@ -32,7 +33,7 @@ impl Sifting {
         let mut block = std::mem::take(&mut self.block);
         let mut complete = true;
         'tracks: for (id, track) in (0..).map(TrackId).zip(&trace.tracks) {
-            let whole = known_rows(track, whole_rows(track), self.plan.known_until(track.process));
+            let whole = self.limits.get(id.index()).copied().unwrap_or(0);
             loop {
                 let from = self.selected.calls.get(id.index()).map_or(whole, Marks::len);
                 if from >= whole {
@@ -42,7 +43,7 @@ impl Sifting {
                     complete = false;
                     break 'tracks;
                 }
-                if let Some(end) = self.skippable(track, from) {
+                if let Some(end) = self.skippable(id, track, from) {
                     if let Some(marks) = self.selected.calls.get_mut(id.index()) {
                         marks.skip(end - from);
                     }
@@ -58,9 +59,9 @@ impl Sifting {
     }
 
     /// Up to which row no call can be selected.
-    fn skippable(&self, track: &Track, from: usize) -> Option<usize> {
+    fn skippable(&self, id: TrackId, track: &Track, from: usize) -> Option<usize> {
         let (chunk, _) = track.chunk_of(from)?;
-        if !self.plan.skips(chunk) {
+        if !self.plan.skips(id, chunk) {
             return None;
         }
         let last = chunk.first_row() + chunk.len() - 1;
@@ -78,8 +79,9 @@ impl Sifting {
         self.cut += cut;
         self.tree.take(block, &words);
         if let Some(marks) = self.selected.calls.get_mut(block.track.index()) {
-            (0..block.len()).for_each(|at| marks.push(bit(&words, at)));
+            marks.append(&words, block.len());
         }
+        self.plan.note_ties(around, block);
         if block.calls.iter().any(|call| call.flags.failed()) {
             self.note_handled(around, track, block, &words);
         }

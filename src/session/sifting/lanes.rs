@@ -5,11 +5,11 @@ use std::time::Instant;
 use super::Sifting;
 use crate::graph::WorkStream;
 use crate::lens::{Marks, Surroundings};
-use crate::trace::StreamId;
 use crate::trace::activity::LaneId;
+use crate::trace::{Activity, Lane, StreamId};
 
 /// Records of a lane looked at before the clock is.
-const STEP: usize = 1024;
+const STEP: usize = 512;
 
 /// How far lanes have been looked at.
 #[derive(Debug, Default)]
@@ -31,11 +31,8 @@ impl Sifting {
             let (plan, streams) = (&mut self.plan, &self.streams);
             let mut hits = Vec::new();
             let mut taken_back = false;
-            let done = lanes.look(around, until, |id, row, before| {
-                let Some(activity) = around.trace.activities.lane(id).and_then(|lane| lane.get(row)) else {
-                    return (false, false);
-                };
-                let (call, open) = plan.stage(around, at, id, &activity, stream_of(streams, id));
+            let done = lanes.look(around, until, |id, _, _, activity, before| {
+                let (call, open) = plan.stage(around, at, id, activity, stream_of(streams, id));
                 hits.extend(call);
                 taken_back |= before == Some(true) && call.is_none();
                 (call.is_some(), open)
@@ -45,6 +42,7 @@ impl Sifting {
                 self.plan.note_submitted(at, track, row);
                 // Calls that have been looked at already may be around it.
                 self.stale |= self.selected.calls.get(track.index()).is_some_and(|marks| row < marks.len());
+                self.stale |= self.plan.has_followed(around, track, row);
             }
             if let Some(place) = self.stages.get_mut(at) {
                 *place = lanes;
@@ -59,16 +57,17 @@ impl Sifting {
     pub(super) fn look_at_lanes(&mut self, around: &Surroundings<'_>, until: Instant) -> bool {
         let trace = around.trace;
         self.selected.records.resize_with(trace.activities.lanes().len(), Marks::default);
+        if !self.plan.selects_records() {
+            for (marks, lane) in self.selected.records.iter_mut().zip(trace.activities.lanes()) {
+                marks.skip(lane.len() - marks.len());
+            }
+            return true;
+        }
         let mut lanes = std::mem::take(&mut self.lanes);
-        let done = lanes.look(around, until, |id, row, before| {
-            let Some((lane, activity)) =
-                trace.activities.lane(id).and_then(|lane| lane.get(row).map(|activity| (lane, activity)))
-            else {
-                return (false, false);
-            };
-            let decision = self.plan.record(around, id, &activity, stream_of(&self.streams, id));
+        let done = lanes.look(around, until, |id, lane, row, activity, before| {
+            let decision = self.plan.record(around, id, activity, stream_of(&self.streams, id));
             if decision.selected && before != Some(true) {
-                self.gpu.take(id, lane.process, &activity);
+                self.gpu.take(id, lane.process, activity);
                 self.cut += u64::from(decision.cut);
             }
             // What was counted cannot be taken back.
@@ -98,13 +97,13 @@ fn stream_of(streams: &[WorkStream], id: LaneId) -> Option<StreamId> {
 }
 
 impl Lanes {
-    /// Gives `decide` the rows that have come, and those that wait when more is known: lane, row, how it was
+    /// Gives `decide` the rows that have come, and those that wait when more is known: lane, row, what it holds, how it was
     /// decided before. It says how it is decided, and whether that is open.
     fn look(
         &mut self,
         around: &Surroundings<'_>,
         until: Instant,
-        mut decide: impl FnMut(LaneId, usize, Option<bool>) -> (bool, bool),
+        mut decide: impl FnMut(LaneId, &Lane, usize, &Activity, Option<bool>) -> (bool, bool),
     ) -> bool {
         let trace = around.trace;
         let processes = (0..trace.processes.len()).filter_map(|id| u16::try_from(id).ok());
@@ -117,7 +116,9 @@ impl Lanes {
             self.again = std::mem::take(&mut self.waiting);
         }
         while let Some((id, row, before)) = self.again.pop() {
-            let (selected, open) = decide(id, row, Some(before));
+            let Some(lane) = trace.activities.lane(id) else { continue };
+            let Some(activity) = lane.get(row) else { continue };
+            let (selected, open) = decide(id, lane, row, &activity, Some(before));
             if open {
                 self.waiting.push((id, row, selected));
             }
@@ -132,13 +133,14 @@ impl Lanes {
                 if Instant::now() >= until {
                     return false;
                 }
-                for row in *next..lane.len().min(*next + STEP) {
-                    let (selected, open) = decide(id, row, None);
+                let end = lane.len().min(*next + STEP);
+                lane.for_each_in(*next..end, |row, activity| {
+                    let (selected, open) = decide(id, lane, row, &activity, None);
                     if open {
                         self.waiting.push((id, row, selected));
                     }
-                }
-                *next = lane.len().min(*next + STEP);
+                });
+                *next = end;
             }
         }
         known == self.known
