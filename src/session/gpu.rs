@@ -64,6 +64,7 @@ impl Model {
         let row = |(name, stats): &(crate::trace::NameId, crate::graph::Stats)| TopRow {
             depth: 0,
             name: safe(&demangled(self.trace.names.get(*name))).into_owned(),
+            what: Some(crate::graph::What::Kernel(*name)),
             like: Some(search::like_kernel(self.trace.names.get(*name))),
             total_ns: stats.sums.total_ns,
             total_share: thousandths(stats.sums.total_ns, all_ns),

@@ -13,7 +13,7 @@ use super::safe::safe;
 use super::sampler::{Address, Reading};
 use super::search;
 use super::view::{Overview, ProcessRow, TopRow};
-use crate::graph::{Function, functions};
+use crate::graph::{Function, What, functions};
 use crate::lens::Selected;
 use crate::trace::{ApiId, Layer, Process, ProcessId, State, Trace, TrackId};
 
@@ -278,6 +278,7 @@ fn top(trace: &Trace, functions: &[Function], all_ns: u64, rows: usize) -> (Vec<
     let row = |depth, api, sums: &crate::graph::Sums| TopRow {
         depth,
         name: safe(trace.api_name(api)).into_owned(),
+        what: Some(What::Call(api)),
         like: search::like_call(trace.api_name(api)),
         total_ns: sums.total_ns,
         total_share: thousandths(sums.total_ns, all_ns),

@@ -93,6 +93,9 @@ fn about(view: &View, request: &SearchRequest) -> SearchAnswer {
             let like = rows.first().map(|row| Condition::Text(TextField::Api, Pattern::Glob(row.name.clone())));
             About { like, span: None }
         }
+        (View::Overview { .. }, SearchFrom::Thing(_)) => {
+            About { like: None, span: Some((1_000_000_000, 3_000_000_000)) }
+        }
         _ => About::default(),
     };
     SearchAnswer { id: request.id, about: Some(about), ..SearchAnswer::default() }

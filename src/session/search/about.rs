@@ -5,6 +5,7 @@ use std::time::Instant;
 
 use super::ask::{About, From, SearchAnswer, SearchRequest};
 use super::exact::exact;
+use super::span::ThingSpan;
 use crate::filter::{Condition, TextField};
 use crate::graph::{Grouping, NodeKey, RowId, What};
 use crate::lens::{cause_word, directions};
@@ -25,6 +26,7 @@ pub(super) struct Abouts {
     of: Option<(u64, u64)>,
     /// First begin and last end, ns on the trace's axis.
     span: Option<(u64, u64)>,
+    thing: ThingSpan,
 }
 
 impl Abouts {
@@ -59,6 +61,10 @@ impl Abouts {
                 });
                 answer(Some(about.flatten().unwrap_or_default()), None)
             }
+            (_, From::Thing(thing)) => match self.thing.advance(model, (request.id, thing), until) {
+                Some(span) => answer(Some(About { like: what(&model.trace, &mut model.symbols, thing), span }), None),
+                None => answer(None, Some(self.thing.share(model))),
+            },
             _ => answer(Some(About::default()), None),
         }
     }

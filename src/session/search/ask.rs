@@ -1,7 +1,7 @@
 //! What is asked of a search, and what it answers.
 
 use crate::filter::Condition;
-use crate::graph::{Grouping, NodeKey};
+use crate::graph::{Grouping, NodeKey, What};
 
 /// Where the cursor is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -10,6 +10,8 @@ pub enum From {
     Node(Option<NodeKey>),
     /// At this row of a list.
     Row(u64),
+    /// At a thing, wherever in the trace it is.
+    Thing(What),
 }
 
 /// Which match is wanted.

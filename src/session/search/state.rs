@@ -182,7 +182,7 @@ impl Search {
     ) -> SearchAnswer {
         let from = match request.from {
             From::Row(row) => row,
-            From::Node(_) => 0,
+            From::Node(_) | From::Thing(_) => 0,
         };
         let known = self.wanted.filter(|(id, _)| *id == request.id).map(|(_, wanted)| wanted);
         let mut wanted = known.unwrap_or_else(|| Wanted::new(from, request.step));

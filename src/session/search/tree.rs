@@ -171,7 +171,7 @@ fn step(
     let last = count.checked_sub(1)?;
     let cursor = match request.from {
         From::Node(key) => key.and_then(|key| windows.rows.find(key)),
-        From::Row(_) => None,
+        From::Row(_) | From::Thing(_) => None,
     };
     let (before, here) = match cursor {
         Some(row) => (windows.sought_before(sought, row, sorting), u32::from(sought.is(row))),

@@ -137,6 +137,42 @@ proptest! {
     }
 
     #[test]
+    fn a_things_time_is_from_its_first_event_to_its_last_of_what_is_seen(world in world(), lens in lens()) {
+        let mut made = made(&world);
+        made.sift(&lens);
+        let view = View::Overview { rows: 40, columns: 80 };
+        let trace = &made.model.trace;
+        let (start, end) = (trace.start_ns(), trace.end_ns());
+        let mut wanted: BTreeMap<String, (What, u64, u64)> = BTreeMap::new();
+        let mut note = |what: What, from: u64, to: u64| {
+            let known = wanted.entry(format!("{what:?}")).or_insert((what, from, to));
+            (known.1, known.2) = (known.1.min(from), known.2.max(to));
+        };
+        let selected = made.model.selected();
+        for (id, track) in (0..).map(TrackId).zip(&trace.tracks) {
+            for row in (0..track.len()).filter(|&row| selected.is_none_or(|of| of.call(id, row))) {
+                let call = track.call(row).unwrap();
+                note(What::Call(call.api), call.start_ns, call.end_ns());
+            }
+        }
+        for (_, call) in made.model.seen_open() {
+            note(What::Call(call.api), call.start_ns, end.max(call.start_ns));
+        }
+        for (id, lane) in (0..).map(crate::trace::activity::LaneId).zip(trace.activities.lanes()) {
+            for row in (0..lane.len()).filter(|&row| selected.is_none_or(|of| of.record(id, row))) {
+                let activity = lane.get(row).unwrap();
+                if activity.kind == ActivityKind::Kernel && activity.timed {
+                    note(What::Kernel(trace.activities.kernel_name(&activity)), activity.start_ns, activity.end_ns());
+                }
+            }
+        }
+        for (what, from, to) in wanted.into_values() {
+            let span = about(&mut made.model, &view, SearchFrom::Thing(what)).span;
+            prop_assert_eq!(span, Some((from - start, to - start)), "{:?}", what);
+        }
+    }
+
+    #[test]
     fn a_filter_like_an_event_selects_it(world in world()) {
         let mut made = made(&world);
         let events = behind(&mut made.model, None);

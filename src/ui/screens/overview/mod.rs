@@ -11,7 +11,7 @@ pub use state::State as Overview;
 use super::Screen;
 use crate::filter::Condition;
 use crate::session::search::Pattern;
-use crate::session::view::{Body, Status, View};
+use crate::session::view::{Body, SearchFrom, Status, View};
 use crate::ui::effect::Effect;
 use crate::ui::keys::{Action, Context};
 use crate::ui::text::format;
@@ -53,6 +53,10 @@ impl Screen for Overview {
         let (row, _) = self.current()?;
         let (time, count) = (format::duration(row.total_ns), format::count(row.count));
         Some(format!("{}\ttotal {time}\tcount {}", row.name, count.trim()))
+    }
+
+    fn search_from(&self, _body: Size) -> SearchFrom {
+        self.current().and_then(|(row, _)| row.what).map_or(SearchFrom::Row(0), SearchFrom::Thing)
     }
 
     fn like(&self) -> Option<Condition> {
