@@ -51,8 +51,13 @@ pub(super) fn look(seen: &Seen) -> anyhow::Result<(Look, Option<PathBuf>)> {
         // A name can be typed again, and says more than what it stands for.
         None => {
             let given = seen.filter.as_ref().and_then(|given| given.to_str());
-            let text = given.filter(|given| filter::named(given).is_some()).unwrap_or(&text);
-            lens.condition.and_then(|condition| Chosen::named(text, (*condition).clone()))
+            match given.filter(|given| filter::named(given).is_some()) {
+                Some(name) => {
+                    let condition = lens.condition.map_or_else(Condition::everything, |condition| (*condition).clone());
+                    Some(Chosen::by_name(name, condition))
+                }
+                None => lens.condition.and_then(|condition| Chosen::named(&text, (*condition).clone())),
+            }
         }
     };
     Ok((Look { filter, range: lens.range, off: false }, file))

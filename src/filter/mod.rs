@@ -26,6 +26,6 @@ pub use file::{Filter, Spelling};
 pub use model::{Comparison, Condition, NumberField, Pattern, TextField};
 pub use normal::{MAX_DEPTH, order};
 pub use pattern::{MAX_BYTES as MAX_PATTERN, Matcher, PatternError};
-pub use presets::{Listed, listed, listed_in, named, named_or_read, user_folder};
+pub use presets::{Listed, files_in, listed, listed_in, named, named_or_read, user_folder};
 pub use recorded::compiled;
 pub use units::{size, time};

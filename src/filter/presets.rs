@@ -56,14 +56,8 @@ pub fn listed() -> Vec<Listed> {
 /// Likewise, with this folder as the user's.
 #[must_use]
 pub fn listed_in(folder: Option<&Path>) -> Vec<Listed> {
-    let mut files: Vec<PathBuf> = folder
-        .and_then(|folder| std::fs::read_dir(folder).ok())
-        .map(|entries| entries.flatten().take(MAX_FILES).map(|entry| entry.path()).collect())
-        .unwrap_or_default();
-    files.retain(|path| path.extension().is_some_and(|kind| kind == "xml" || kind == "toml" || kind == "expr"));
-    files.sort();
     let mut all: Vec<Listed> = Vec::new();
-    for path in files {
+    for path in folder.map(files_in).unwrap_or_default() {
         let Some(name) = path.file_stem().and_then(OsStr::to_str).map(str::to_owned) else { continue };
         if all.iter().all(|known| known.name != name) {
             all.push(Listed { name, filter: Filter::read(&path), path: Some(path) });
@@ -77,6 +71,17 @@ pub fn listed_in(folder: Option<&Path>) -> Vec<Listed> {
         }
     }
     all
+}
+
+/// The files of a folder that can be filters, by name.
+#[must_use]
+pub fn files_in(folder: &Path) -> Vec<PathBuf> {
+    let mut files: Vec<PathBuf> = std::fs::read_dir(folder)
+        .map(|entries| entries.flatten().take(MAX_FILES).map(|entry| entry.path()).collect())
+        .unwrap_or_default();
+    files.retain(|path| path.extension().is_some_and(|kind| kind == "xml" || kind == "toml" || kind == "expr"));
+    files.sort();
+    files
 }
 
 fn stem(file: &str) -> &str {

@@ -36,6 +36,8 @@ pub enum Message {
     Answer(Box<Answer>),
     /// The filter's file has been read again.
     Filter(Box<Result<Filter, FilterError>>),
+    /// Filters in the user's folder have changed.
+    Filters,
     /// Leave because of this signal.
     Quit(i32),
     /// Suspend, as Ctrl-z does.
@@ -206,6 +208,10 @@ where
             }
             Message::Filter(filter) => {
                 self.root.take_filter(*filter);
+                self.dirty = true;
+            }
+            Message::Filters => {
+                self.root.take_filters();
                 self.dirty = true;
             }
             Message::Input(event) => return self.input(&event),

@@ -77,6 +77,9 @@ pub fn run(handle: Box<dyn Handle>, answers: Receiver<Answer>, setup: Setup) -> 
     if let Some(file) = setup.filter_file.clone() {
         lens::file::watch(file, sender.clone())?;
     }
+    if let Some(folder) = setup.filters.clone() {
+        lens::file::watch_folder(folder, sender.clone())?;
+    }
     signals::listen(sender.clone())?;
     let _input = Input::start(keyboard, sender, Arc::clone(&pause))?;
     let terminal = Terminal::new(FrameBackend::new(screen)).context("cannot use the terminal")?;

@@ -150,6 +150,26 @@ fn a_filters_file_that_is_read_again_takes_the_place_of_what_it_was() {
 }
 
 #[test]
+fn a_filter_that_was_chosen_by_its_name_follows_its_file() {
+    let folder = tempfile::tempdir().unwrap();
+    let write = |text: &str| std::fs::write(folder.path().join("mine.expr"), text).unwrap();
+    write("api:a\n");
+    let mut stage = with(|setup| setup.filters = Some(folder.path().to_owned()));
+    stage.press(":");
+    stage.type_text("filter mine");
+    stage.press("Enter");
+    assert_eq!(asked(&stage).condition.as_deref(), Some(&condition("api:a")));
+    write("api:b\n");
+    stage.send(Message::Filters);
+    assert_eq!(asked(&stage).condition.as_deref(), Some(&condition("api:b")));
+    assert!(stage.line(23).contains("mine has changed and was read again"), "{}", stage.text());
+    assert!(stage.line(0).contains("& mine"), "{}", stage.text());
+    // Undone is what the user did.
+    stage.press("Backspace");
+    assert!(asked(&stage).is_clear());
+}
+
+#[test]
 fn names_of_the_trace_are_offered_and_a_row_gives_its_time() {
     let mut stage = stage(ScreenId::Calls, 80, 24, ended());
     stage.press("&");
@@ -166,7 +186,11 @@ fn names_of_the_trace_are_offered_and_a_row_gives_its_time() {
     assert_eq!(asked(&stage).range, Some((1_500_000_000, 2_000_000_000).into()));
     stage.press("1 @");
     assert!(stage.line(23).contains("j goes to one"), "{}", stage.text());
-    stage.press("j @");
+    stage.press("R");
+    assert!(stage.line(23).contains("j goes to one"), "{}", stage.text());
+    stage.press("j R");
+    assert_eq!(asked(&stage).range, Some((1_000_000_000, 3_000_000_000).into()));
+    stage.press("@");
     assert_eq!(asked(&stage).condition.as_deref(), Some(&condition("api:cudaDeviceSynchronize")));
     stage.press("Enter");
     assert!(stage.cursor_line().contains("cudaDeviceSynchronize"), "{}", stage.text());

@@ -1,4 +1,4 @@
-//! A filter's file that is read again whenever it changes.
+//! Files of filters that are read again whenever they change: one that was given, and those of the user's folder.
 
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
@@ -21,32 +21,61 @@ const SETTLED: Duration = Duration::from_millis(100);
 /// Looks at a file that goes on changing.
 const LOOKS: usize = 20;
 
-/// What tells one state of the file from another; `None`: there is no file.
+/// What tells one state of a file from another; `None`: there is no file.
 type Stamp = Option<(SystemTime, u64, u64)>;
 
-/// Tells of changes until nobody listens: the filter, or why it cannot be read. Each state is told once.
+/// Tells of changes of a file until nobody listens: the filter, or why it cannot be read. Each state is told once.
 ///
 /// # Errors
 /// If there is no thread to be had.
 pub fn watch(path: PathBuf, messages: Sender<Message>) -> anyhow::Result<()> {
-    let mut known = stamp(&path);
+    // Its folder: an editor may put another file in the place of this one.
+    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new(".")).to_owned();
+    let (look, name) = (path.clone(), "umtui-filter");
+    follow(
+        name,
+        folder,
+        move || stamp(&look),
+        move |now| messages.send(Message::Filter(Box::new(read(&path, now.is_some())))).is_ok(),
+    )
+}
+
+/// Tells until nobody listens that filters in the user's folder have changed, or which there are.
+///
+/// # Errors
+/// If there is no thread to be had.
+pub fn watch_folder(folder: PathBuf, messages: Sender<Message>) -> anyhow::Result<()> {
+    let look = folder.clone();
+    let stamps =
+        move || crate::filter::files_in(&look).into_iter().map(|file| (stamp(&file), file)).collect::<Vec<_>>();
+    follow("umtui-filters", folder, stamps, move |_| messages.send(Message::Filters).is_ok())
+}
+
+/// Tells of each state that something in a folder has come to and stays in, for as long as that is wanted.
+fn follow<S: PartialEq + Send + 'static>(
+    name: &str,
+    folder: PathBuf,
+    look: impl Fn() -> S + Send + 'static,
+    tell: impl Fn(&S) -> bool + Send + 'static,
+) -> anyhow::Result<()> {
+    let mut known = look();
     let body = move || {
-        // Its folder: an editor may put another file in the place of this one.
-        let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
         let mut watch = Watch::new();
-        let pause = if watch.add(folder) { SELDOM } else { POLL };
+        let mut told = watch.add(&folder);
         loop {
-            let now = settled(&path);
+            let now = settled(&look);
             if now != known {
                 known = now;
-                if messages.send(Message::Filter(Box::new(read(&path, now.is_some())))).is_err() {
+                if !tell(&known) {
                     return;
                 }
             }
-            let _ = watch.wait(pause);
+            // The folder may be made later.
+            told = told || watch.add(&folder);
+            let _ = watch.wait(if told { SELDOM } else { POLL });
         }
     };
-    thread::Builder::new().name("umtui-filter".to_owned()).spawn(body).context("cannot start a thread")?;
+    thread::Builder::new().name(name.to_owned()).spawn(body).context("cannot start a thread")?;
     Ok(())
 }
 
@@ -55,12 +84,12 @@ fn stamp(path: &Path) -> Stamp {
     Some((metadata.modified().ok()?, metadata.len(), metadata.ino()))
 }
 
-/// The file's state once it stays as it is.
-fn settled(path: &Path) -> Stamp {
-    let mut last = stamp(path);
+/// The state once it stays as it is.
+fn settled<S: PartialEq>(look: &impl Fn() -> S) -> S {
+    let mut last = look();
     for _ in 0..LOOKS {
         thread::sleep(SETTLED);
-        let now = stamp(path);
+        let now = look();
         if now == last {
             break;
         }
@@ -112,5 +141,23 @@ mod tests {
         // Nothing is said again of what stays as it is.
         std::fs::write(folder.path().join("third"), "x").unwrap();
         assert!(messages.recv_timeout(SETTLED * 4).is_err());
+    }
+
+    #[test]
+    fn a_folder_is_told_of_even_if_it_is_made_later_and_other_files_are_not() {
+        let base = tempfile::tempdir().unwrap();
+        let folder = base.path().join("filters");
+        let (sender, messages) = channel();
+        watch_folder(folder.clone(), sender).unwrap();
+        let told = || assert!(matches!(messages.recv_timeout(Duration::from_secs(20)), Ok(Message::Filters)));
+        std::fs::create_dir(&folder).unwrap();
+        std::fs::write(folder.join("mine.expr"), "dur>=1ms\n").unwrap();
+        told();
+        std::fs::write(folder.join("mine.expr"), "dur>=10ms\n").unwrap();
+        told();
+        std::fs::write(folder.join("notes.txt"), "x").unwrap();
+        assert!(messages.recv_timeout(SETTLED * 4).is_err());
+        std::fs::rename(folder.join("mine.expr"), folder.join("other.expr")).unwrap();
+        told();
     }
 }

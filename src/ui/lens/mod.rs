@@ -21,6 +21,8 @@ pub struct Chosen {
     pub text: String,
     /// What it asks.
     pub condition: Arc<Condition>,
+    /// The text is a name: what it stands for may be changed while it is looked through.
+    pub by_name: bool,
 }
 
 impl Chosen {
@@ -28,7 +30,14 @@ impl Chosen {
     #[must_use]
     pub fn named(text: &str, condition: Condition) -> Option<Self> {
         let condition = condition.normal();
-        (!condition.is_everything()).then(|| Self { text: text.to_owned(), condition: Arc::new(condition) })
+        let by_name = false;
+        (!condition.is_everything()).then(|| Self { text: text.to_owned(), condition: Arc::new(condition), by_name })
+    }
+
+    /// A filter that has this name, which may let everything through now and not later.
+    #[must_use]
+    pub fn by_name(name: &str, condition: Condition) -> Self {
+        Self { text: name.to_owned(), condition: Arc::new(condition.normal()), by_name: true }
     }
 
     /// A filter from a file, which may let everything through now and not later.
@@ -36,7 +45,7 @@ impl Chosen {
     pub fn read(filter: &Filter) -> Self {
         let text = line(filter);
         let text = if text.is_empty() { "everything".to_owned() } else { text };
-        Self { text, condition: Arc::new(filter.condition.clone()) }
+        Self { text, condition: Arc::new(filter.condition.clone()), by_name: false }
     }
 
     /// A filter by what it asks.
@@ -151,6 +160,39 @@ impl Lenses {
                 look.filter = Some(to.clone());
             }
         }
+    }
+
+    /// Takes filters that are looked through by their names as they are now, also where a change would be undone. Gives
+    /// what is to be said of the one in force.
+    pub fn read_names_again(&mut self) -> Option<String> {
+        let listed = self.named();
+        let looks = self.before.iter().chain([&self.now]);
+        let named: Vec<Chosen> = looks.filter_map(|look| look.filter.clone()).filter(|filter| filter.by_name).collect();
+        let mut said = None;
+        for from in named {
+            let name = &from.text;
+            let is_in_force = self.now.filter.as_ref() == Some(&from);
+            let words = match listed.iter().find(|listed| listed.name == *name).map(|listed| &listed.filter) {
+                None => Some(format!("there is no filter {name} any more; what it was is kept")),
+                Some(Err(error)) => Some(format!("{error}; the filter stays what it was until the file can be read")),
+                Some(Ok(filter)) => {
+                    let to = Chosen::by_name(name, filter.condition.clone());
+                    let words = (to != from).then(|| format!("the filter {name} has changed and was read again"));
+                    self.replace(&from, &to);
+                    words
+                }
+            };
+            said = if is_in_force { words } else { said };
+        }
+        said
+    }
+
+    /// A filter has got another name.
+    pub fn renamed(&mut self, old: &str, name: &str) {
+        let filters = self.before.iter_mut().chain([&mut self.now]).filter_map(|look| look.filter.as_mut());
+        filters
+            .filter(|filter| filter.by_name && filter.text == old)
+            .for_each(|filter| name.clone_into(&mut filter.text));
     }
 
     /// Looks at this time.
@@ -285,7 +327,7 @@ impl Lenses {
             return Ok(Some(same.clone()));
         }
         let condition = match self.listed.iter().find(|listed| listed.name == text) {
-            Some(listed) => listed.filter.clone()?.condition,
+            Some(listed) => return Ok(Some(Chosen::by_name(text, listed.filter.clone()?.condition))),
             // In one line it can be read in the heading, and changed.
             None if text.starts_with('<') => {
                 return Ok(Some(Chosen::read(&Filter::of_bytes("", None, text.as_bytes())?)));

@@ -67,3 +67,41 @@ fn like_this_adds_takes_away_and_is_turned_round() {
     lenses.like(condition("api:a"));
     assert_eq!(text(&lenses), "");
 }
+
+#[test]
+fn a_filter_that_is_looked_through_by_its_name_is_what_its_file_says_now() {
+    let folder = tempfile::tempdir().unwrap();
+    let write = |text: &str| std::fs::write(folder.path().join("mine.expr"), text).unwrap();
+    write("api:cudaMalloc\n");
+    let mut lenses = Lenses::new(Look::default(), Some(folder.path().to_owned()));
+    assert_eq!(lenses.read_names_again(), None);
+    lenses.begin();
+    lenses.entered("mine").unwrap();
+    assert_eq!(lenses.read_names_again(), None, "nothing has changed");
+    lenses.range(Some((5, 9).into()));
+    write("api:cudaFree\n");
+    assert!(lenses.read_names_again().unwrap().contains("mine has changed"));
+    assert_eq!(lenses.lens().condition, Some(Arc::new(condition("api:cudaFree"))));
+    // That was no change of the user's, and what is undone is of the file as it is.
+    assert!(lenses.undo() && lenses.now().range.is_none());
+    assert_eq!(lenses.lens().condition, Some(Arc::new(condition("api:cudaFree"))));
+    write("api: (\n");
+    assert!(lenses.read_names_again().unwrap().contains("stays what it was"));
+    assert_eq!(lenses.lens().condition, Some(Arc::new(condition("api:cudaFree"))));
+    std::fs::remove_file(folder.path().join("mine.expr")).unwrap();
+    assert!(lenses.read_names_again().unwrap().contains("no filter mine any more"));
+    // Of a preset's name the user's file comes first, and what was typed is not read from a file.
+    lenses.begin();
+    lenses.entered("errors").unwrap();
+    std::fs::write(folder.path().join("errors.expr"), "dur>=1s\n").unwrap();
+    assert!(lenses.read_names_again().is_some());
+    assert_eq!(lenses.lens().condition, Some(Arc::new(condition("dur>=1s"))));
+    lenses.begin();
+    lenses.entered("failed").unwrap();
+    std::fs::write(folder.path().join("failed.expr"), "dur>=1s\n").unwrap();
+    assert_eq!(lenses.read_names_again(), None);
+    lenses.begin();
+    lenses.entered("errors").unwrap();
+    lenses.renamed("errors", "slow");
+    assert_eq!(text(&lenses), "slow");
+}

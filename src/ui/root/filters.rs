@@ -75,6 +75,9 @@ impl Root {
             Some(None) => self.save_filter(name.trim()),
             Some(Some(old)) => {
                 let done = rename(&self.lenses.named(), &old, name.trim());
+                if done.is_ok() {
+                    self.lenses.renamed(&old, name.trim());
+                }
                 self.notice = Some(done.unwrap_or_else(|why| why));
             }
             None => {}

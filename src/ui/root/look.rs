@@ -125,7 +125,12 @@ impl Root {
 
     /// Asks what the cursor's row is about, for this action.
     fn ask_about(&mut self, action: Action) -> Order {
-        let has_row = matches!(self.current, ScreenId::Calls | ScreenId::Events) && self.screen().row_text().is_some();
+        let says_more = match self.current {
+            ScreenId::Calls | ScreenId::Events => true,
+            ScreenId::Overview => action == Action::Span,
+            _ => false,
+        };
+        let has_row = says_more && self.screen().row_text().is_some();
         if !has_row {
             self.notice = Some(self.no_row(action));
             return Order::None;
@@ -141,14 +146,11 @@ impl Root {
         let what = if action == Action::Like { "that a filter could be like" } else { "with a time of its own" };
         let step = self.keymap.key_of(self.current_context(), Action::Down).unwrap_or_default();
         match self.current {
-            ScreenId::Overview if action == Action::Span => self.fill(
-                "rows here are of all time: {open} goes to one in the calls, where {range-of-row} looks at its time",
-            ),
             ScreenId::Overview | ScreenId::Memory if self.screen().row_text().is_some() && action == Action::Like => {
                 "no filter can say what this row is".to_owned()
             }
             ScreenId::Overview if self.screen().row_text().is_some() => "no filter can say what this row is".to_owned(),
-            ScreenId::Overview if action == Action::Like => format!("no row is chosen yet: {step} goes to one"),
+            ScreenId::Overview => format!("no row is chosen yet: {step} goes to one"),
             ScreenId::Calls | ScreenId::Heatmap | ScreenId::Events => format!("there is no row {what} here"),
             _ => format!("there are no rows {what} here: go to the calls or the events"),
         }
@@ -247,5 +249,17 @@ impl Root {
                 "the filter's file has changed and was read again".to_owned()
             }
         });
+    }
+
+    /// Takes the filters as they are in the user's folder now.
+    pub fn take_filters(&mut self) {
+        let before = self.lenses.lens();
+        if let Some(said) = self.lenses.read_names_again() {
+            self.notice = Some(said);
+        }
+        if self.lenses.lens() != before {
+            self.changed();
+        }
+        self.renew_filters();
     }
 }
