@@ -37,6 +37,14 @@ pub enum Grouping {
     Inverted,
 }
 
+impl Grouping {
+    /// Whether call sites have rows.
+    #[must_use]
+    pub const fn has_sites(self) -> bool {
+        !matches!(self, Self::Flat | Self::Range)
+    }
+}
+
 /// Number of a row in a [`Rows`]. A parent's is smaller than its children's.
 pub type RowId = u32;
 /// The row above all others, which is not shown.

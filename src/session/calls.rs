@@ -29,6 +29,7 @@ pub(super) fn rows(
         quantile_error_pct: QUANTILE_ERROR_PCT,
         span_ns: 0,
         launches: None,
+        source: None,
     }
 }
 

@@ -3,8 +3,9 @@
 use std::cell::{OnceCell, RefCell};
 
 use super::safe::safe;
-use crate::graph::{Labels, NodeKind, What};
-use crate::symbols::{Symbols, demangled};
+use crate::graph::{Directory, Labels, NodeKind, What, digest};
+use crate::symbols::{Place, Symbols, demangled};
+use crate::trace::activity::TextId;
 use crate::trace::{Layer, NO_DEVICE, NameId, Process, ProcessId, SiteId, StreamId, StreamKind, Trace, TrackId};
 use umtui_wire::activity as wire;
 
@@ -29,7 +30,7 @@ impl Labels for Namer<'_> {
             What::Thread(id) => thread(self.trace, id),
             What::Stream(id) => self.stream(id),
             What::Device(host, ordinal) => device(self.trace, host, ordinal),
-            What::Site(id) => self.site_apart(id),
+            What::Site(id) => self.site(id),
             What::Call(id) => safe(self.trace.api_name(id)).into_owned(),
             What::Ids(_, wire::NONE, wire::NONE) => "further streams".to_owned(),
             What::Ids(_, context, stream) => format!("stream #{stream} of context #{context}"),
@@ -59,15 +60,6 @@ impl<'a> Namer<'a> {
         safe(&self.symbols.borrow_mut().label(self.trace, id)).into_owned()
     }
 
-    /// A call site, told apart from others of the same line: rows of code that was inlined must not look alike.
-    fn site_apart(&self, id: SiteId) -> String {
-        let label = self.site(id);
-        match self.trace.sites.get(id).filter(|_| self.symbols.borrow().is_one_of_several(id)) {
-            Some(site) => format!("{label} +{:#x}", site.offset),
-            None => label,
-        }
-    }
-
     /// A stream; its device is only told where there are several.
     pub(super) fn stream(&self, id: StreamId) -> String {
         let trace = self.trace;
@@ -90,6 +82,30 @@ impl<'a> Namer<'a> {
             return name;
         }
         format!("{name}, device {}", stream.device)
+    }
+}
+
+/// What the things of a trace are known by. Call sites of one line of a function are one thing.
+pub(super) struct Known<'a>(pub &'a Trace, pub &'a Symbols);
+
+impl Directory for Known<'_> {
+    fn process(&self, track: TrackId) -> (ProcessId, NameId) {
+        Directory::process(self.0, track)
+    }
+
+    fn identity(&self, what: What) -> u64 {
+        let place = match what {
+            What::Site(site) => self.1.first_alike(site),
+            _ => None,
+        };
+        match place {
+            Some(Place { path, build_id, offset }) => digest(&[path.as_bytes(), build_id], &[*offset]),
+            None => self.0.identity(what),
+        }
+    }
+
+    fn text(&self, text: TextId) -> NameId {
+        Directory::text(self.0, text)
     }
 }
 

@@ -5,7 +5,7 @@ use std::sync::PoisonError;
 use std::time::Instant;
 
 use super::gpu_events::Context;
-use super::labels::Namer;
+use super::labels::{Known, Namer};
 use super::matches::{Behind, Filtered, Matches, Unfinished, whole_rows};
 use super::model::{Derived, Model, SLICE};
 use super::order::{NoCalls, Order, Selection, Sieved, open_calls};
@@ -163,6 +163,9 @@ impl Model {
     /// The rows of a grouping as they are seen now.
     pub(super) fn lensed_view(&mut self, grouping: Grouping) -> Option<&mut Windows> {
         let by_range = grouping == Grouping::Range;
+        if grouping.has_sites() {
+            self.symbols.ask_all(&self.trace);
+        }
         if by_range {
             self.lensed.sifting.as_mut()?.want_ranged(&self.trace);
         }
@@ -175,10 +178,13 @@ impl Model {
         }
         let known = lensed.views.iter().position(|view| view.windows.rows.grouping() == grouping);
         let at = known.unwrap_or_else(|| {
-            lensed.views.push(Derived { windows: Windows::new(Rows::sifted(grouping)), epoch: None });
+            lensed.views.push(Derived::new(Rows::sifted(grouping)));
             lensed.views.len() - 1
         });
         let view = lensed.views.get_mut(at)?;
+        if view.is_of_other_sites(self.symbols.merged(), || Rows::sifted(grouping)) {
+            lensed.matches = None;
+        }
         if view.epoch == Some(sifting.version) {
             return Some(&mut view.windows);
         }
@@ -186,12 +192,13 @@ impl Model {
             view.windows = Windows::new(Rows::sifted(grouping));
         }
         let trace = &self.trace;
+        let known = Known(trace, &self.symbols);
         let rows = &mut view.windows.rows;
-        rows.refresh(sifting.cells(by_range), sifting.unfinished_cells(by_range), trace);
+        rows.refresh(sifting.cells(by_range), sifting.unfinished_cells(by_range), &known);
         match grouping {
             Grouping::Stream | Grouping::Device => {
                 let places = self.gpu.work.places(trace);
-                rows.refresh_work(&sifting.gpu.work, &places, |text| trace.activities.name(text), trace);
+                rows.refresh_work(&sifting.gpu.work, &places, |text| trace.activities.name(text), &known);
             }
             Grouping::Range => {
                 let spans = sifting.spans().read().unwrap_or_else(PoisonError::into_inner);
@@ -199,7 +206,7 @@ impl Model {
                 let by_range = &mut lensed.by_range;
                 lensed.lacks_ranges = !count_by_range(by_range, (sifting, &*spans), trace, until);
                 let stats = spans.stats_of(trace, |track, row| sifting.selected.range(track, row));
-                rows.refresh_some_ranges(&spans, stats, lensed.by_range.0.work(), trace);
+                rows.refresh_some_ranges(&spans, stats, lensed.by_range.0.work(), &known);
             }
             _ => {}
         }

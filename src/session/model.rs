@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use super::gpu_events::Context;
 use super::kept::Kept;
-use super::labels::Namer;
+use super::labels::{Known, Namer};
 use super::lensed::Lensed;
 use super::matches::{Filtered, Matches};
 use super::memory::Books;
@@ -98,6 +98,24 @@ pub(super) struct KnownLaunches {
 pub(super) struct Derived {
     pub windows: Windows,
     pub epoch: Option<u64>,
+    /// Which call sites were one when they were made.
+    pub merged: u64,
+}
+
+impl Derived {
+    /// Of rows that have nothing in them yet.
+    pub(super) fn new(rows: Rows) -> Self {
+        Self { windows: Windows::new(rows), epoch: None, merged: 0 }
+    }
+
+    /// Begins anew with the rows that `make` gives if other call sites are one now; whether that is so.
+    pub(super) fn is_of_other_sites(&mut self, merged: u64, make: impl FnOnce() -> Rows) -> bool {
+        let changed = self.merged != merged && self.windows.rows.grouping().has_sites();
+        if changed {
+            *self = Self { merged, ..Self::new(make()) };
+        }
+        changed
+    }
 }
 
 impl Model {
@@ -119,10 +137,19 @@ impl Model {
     pub(super) fn view(&mut self, grouping: Grouping) -> Option<&mut Windows> {
         let known = self.views.iter().position(|view| view.windows.rows.grouping() == grouping);
         let at = known.unwrap_or_else(|| {
-            self.views.push(Derived { windows: Windows::new(Rows::new(grouping)), epoch: None });
+            self.views.push(Derived::new(Rows::new(grouping)));
             self.views.len() - 1
         });
-        let epoch = Some(self.trace.epoch());
+        if grouping.has_sites() {
+            self.symbols.ask_all(&self.trace);
+        }
+        let (epoch, merged) = (Some(self.trace.epoch()), self.symbols.merged());
+        if let Some(view) = self.views.get_mut(at)
+            && view.is_of_other_sites(merged, || Rows::new(grouping))
+        {
+            // What was found behind a node may lack what is merged with it now.
+            self.matches = None;
+        }
         if self.views.get(at).is_some_and(|view| view.epoch != epoch) {
             self.refresh(at, grouping);
         }
@@ -145,16 +172,17 @@ impl Model {
         if view.windows.rows.is_provisional() {
             view.windows = Windows::new(Rows::new(grouping));
         }
+        let known = Known(trace, &self.symbols);
         let rows = &mut view.windows.rows;
-        rows.refresh(tree.cells(), unfinished, trace);
+        rows.refresh(tree.cells(), unfinished, &known);
         match (grouping, &self.ranged) {
             (Grouping::Stream | Grouping::Device, _) => {
                 let work = &self.gpu.work;
-                rows.refresh_work(work, &work.places(trace), |text| trace.activities.name(text), trace);
+                rows.refresh_work(work, &work.places(trace), |text| trace.activities.name(text), &known);
             }
             (Grouping::Range, Some(ranged)) => {
                 if let Some(ranges) = ranged.tree.ranges() {
-                    rows.refresh_ranges(&ranges, ranged.work.work(), trace);
+                    rows.refresh_ranges(&ranges, ranged.work.work(), &known);
                 }
             }
             _ => {}
@@ -208,6 +236,8 @@ impl Model {
         let mut rows = calls::rows(windows, cells, &namer, request);
         rows.span_ns = span_ns;
         if let Some(key) = request.cursor {
+            rows.source =
+                super::search::source_of(self, request.grouping, key).ok().map(|(file, line)| (key, file, line));
             rows.launches = self.launches(request.grouping, key).map(|launches| (key, launches));
         }
         rows

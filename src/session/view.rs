@@ -271,6 +271,8 @@ pub struct CallsRows {
     pub span_ns: u64,
     /// Of the cursor's node, if that is a kernel.
     pub launches: Option<(NodeKey, Launches)>,
+    /// Of the cursor's node, if it is a call site or below one, file and line of that, where they are known.
+    pub source: Option<(NodeKey, String, u32)>,
 }
 
 /// How an event ended.
@@ -368,6 +370,8 @@ pub struct TopRow {
     pub depth: u16,
     /// Function.
     pub name: String,
+    /// The function or kernel.
+    pub what: Option<crate::graph::What>,
     /// What its events are like; `None` if no filter can say it.
     pub like: Option<crate::filter::Condition>,
     /// Sum of durations, ns.

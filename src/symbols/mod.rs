@@ -12,6 +12,7 @@ mod text;
 mod worker;
 
 use rustc_hash::FxHashMap;
+use std::collections::BTreeSet;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -58,8 +59,12 @@ pub struct Symbols {
     worker: Option<Worker>,
     /// Asked and not answered.
     waiting: usize,
-    /// How many places there are of each line of a function: code that was inlined is at several.
-    lines: FxHashMap<u64, u32>,
+    /// The places of each line of a function: code that was inlined is at several.
+    lines: FxHashMap<u64, BTreeSet<Place>>,
+    /// Lines that would be called alike.
+    labels: FxHashMap<u64, BTreeSet<u64>>,
+    /// Grows when a place is found to be of a line that has others, or no longer is.
+    merged: u64,
     /// Sites up to here have been asked for by [`Symbols::ask_all`].
     asked: usize,
     version: u64,
@@ -129,23 +134,51 @@ impl Symbols {
 
     /// Keeps what is known of a place.
     fn learn(&mut self, place: Place, symbol: Option<Symbol>) {
-        let line = symbol.as_ref().and_then(line_of);
-        let before = self.known.insert(place, symbol.map(Arc::new)).flatten();
-        if let Some(count) = before.and_then(|symbol| self.lines.get_mut(&line_of(&symbol)?)) {
-            *count = count.saturating_sub(1);
+        let symbol = symbol.map(Arc::new);
+        let before = self.known.insert(place.clone(), symbol.clone()).flatten();
+        if before == symbol {
+            return;
         }
-        if let Some(line) = line {
-            let count = self.lines.entry(line).or_default();
-            *count = count.saturating_add(1);
+        if let Some(symbol) = before
+            && let Some(line) = line_of(&symbol)
+            && let Some(places) = self.lines.get_mut(&line)
+        {
+            places.remove(&place);
+            self.merged += u64::from(!places.is_empty());
+            if places.is_empty() {
+                self.lines.remove(&line);
+                self.labels.get_mut(&label_of(&symbol)).map(|lines| lines.remove(&line));
+            }
+        }
+        if let Some(symbol) = symbol
+            && let Some(line) = line_of(&symbol)
+        {
+            let places = self.lines.entry(line).or_default();
+            self.merged += u64::from(!places.is_empty());
+            places.insert(place);
+            self.labels.entry(label_of(&symbol)).or_default().insert(line);
         }
     }
 
-    /// Whether there are other places of the same line and function, so that their labels are the same.
+    /// The place that stands for a site and for all others of the same line of a function; `None`: for itself alone.
     #[must_use]
-    pub fn is_one_of_several(&self, site: SiteId) -> bool {
-        let symbol = self.places.get(&site).and_then(|place| self.known.get(place)?.as_deref());
-        let lines = symbol.and_then(line_of).and_then(|line| self.lines.get(&line));
-        lines.is_some_and(|count| *count > 1)
+    pub fn first_alike(&self, site: SiteId) -> Option<&Place> {
+        let symbol = self.places.get(&site).and_then(|place| self.known.get(place)?.as_deref())?;
+        self.lines.get(&line_of(symbol)?)?.first()
+    }
+
+    /// Changes when [`Symbols::first_alike`] has.
+    #[must_use]
+    pub const fn merged(&self) -> u64 {
+        self.merged
+    }
+
+    /// Lines of other files or functions that would be called like this one.
+    fn like(&self, symbol: &Symbol) -> Vec<&Symbol> {
+        let lines = self.labels.get(&label_of(symbol)).filter(|lines| lines.len() > 1);
+        let own = line_of(symbol);
+        let others = lines.into_iter().flatten().filter(|line| Some(**line) != own);
+        others.filter_map(|line| self.known.get(self.lines.get(line)?.first()?)?.as_deref()).collect()
     }
 
     /// What is known of a site now; asks the thread for what is not.
@@ -197,16 +230,12 @@ impl Symbols {
         self.version += 1;
     }
 
-    /// The site as a row shows it: `solver.cu:131 step()`, `step() +0x1234` or `libfoo.so+0x1234`.
+    /// The site as a row shows it: `solver.cu:131 step()`, `step() +0x1234` or `libfoo.so+0x1234`. Places of one line of
+    /// a function are called alike, others are not: those have as much of path or parameters as tells them apart.
     pub fn label(&mut self, trace: &Trace, site: SiteId) -> String {
         let symbol = self.get(trace, site);
-        text::label(trace, site, symbol.as_deref())
-    }
-
-    /// Everything that is known of the site, not cut.
-    pub fn full(&mut self, trace: &Trace, site: SiteId) -> String {
-        let symbol = self.get(trace, site);
-        text::full(trace, site, symbol.as_deref())
+        let others = symbol.as_deref().map(|symbol| self.like(symbol)).unwrap_or_default();
+        text::label(trace, site, symbol.as_deref(), &others)
     }
 
     fn place(&mut self, trace: &Trace, id: SiteId) -> Option<Place> {
@@ -225,13 +254,26 @@ impl Symbols {
     }
 }
 
-/// What labels of one line of a function have in common; `None` where the line is not known.
+/// What places of one line of a function have in common; `None` where the line is not known.
 fn line_of(symbol: &Symbol) -> Option<u64> {
-    use std::hash::{Hash as _, Hasher as _};
     let Symbol { function, file, line } = symbol;
-    let mut hasher = rustc_hash::FxHasher::default();
-    (function, file, line).hash(&mut hasher);
-    (*line > 0 && !file.is_empty()).then(|| hasher.finish())
+    symbol.has_line().then(|| hash((function, file, line)))
+}
+
+/// What lines that would be called alike have in common.
+fn label_of(symbol: &Symbol) -> u64 {
+    hash(text::of_line(symbol, &[]))
+}
+
+fn hash(what: impl std::hash::Hash) -> u64 {
+    std::hash::BuildHasher::hash_one(&rustc_hash::FxBuildHasher, what)
+}
+
+impl Symbol {
+    /// Whether its line is known.
+    const fn has_line(&self) -> bool {
+        self.line > 0 && !self.file.is_empty()
+    }
 }
 
 #[cfg(test)]
@@ -290,20 +332,46 @@ mod tests {
     }
 
     #[test]
-    fn places_of_one_line_are_known_to_be_several() {
-        let (mut trace, one) = trace_with_site("/usr/lib/libfoo.so", &[1], 0x1234);
-        let other = trace.sites.find(ProcessId(0), 0x7000_0000 + 0x2234, 0).site;
+    fn places_of_one_line_stand_for_each_other() {
+        let (mut trace, one) = trace_with_site("/usr/lib/libfoo.so", &[1], 0x2234);
+        let other = trace.sites.find(ProcessId(0), 0x7000_0000 + 0x1234, 0).site;
         let mut symbols = Symbols::default();
         let symbol = |line| Symbol { function: "step(int)".into(), file: "/src/solver.cu".into(), line };
         let places = [one, other].map(|site| symbols.place(&trace, site).unwrap());
+        assert_eq!(symbols.first_alike(one), None);
         symbols.learn(places[0].clone(), Some(symbol(131)));
         symbols.learn(places[0].clone(), Some(symbol(131)));
-        assert!(!symbols.is_one_of_several(one));
+        assert_eq!((symbols.first_alike(one), symbols.merged()), (Some(&places[0]), 0));
         symbols.learn(places[1].clone(), Some(symbol(131)));
-        assert!(symbols.is_one_of_several(one) && symbols.is_one_of_several(other));
+        // The first one, whichever was known first.
+        assert_eq!([one, other].map(|site| symbols.first_alike(site)), [Some(&places[1]); 2]);
+        assert_eq!(symbols.merged(), 1);
+        assert_eq!(symbols.label(&trace, one), symbols.label(&trace, other));
         // Of another line after all.
         symbols.learn(places[1].clone(), Some(symbol(132)));
-        assert!(!symbols.is_one_of_several(one) && !symbols.is_one_of_several(other));
+        assert_eq!([one, other].map(|site| symbols.first_alike(site)), [Some(&places[0]), Some(&places[1])]);
+        assert_eq!(symbols.merged(), 2);
+    }
+
+    #[test]
+    fn what_is_not_the_same_line_is_not_called_alike() {
+        let (mut trace, first) = trace_with_site("/usr/lib/libfoo.so", &[1], 0);
+        let known = [
+            ("step(int)", "/src/a/util.h", 7),
+            ("step(int)", "/src/b/util.h", 7),
+            ("step(float)", "/src/b/util.h", 7),
+            ("step(int)", "/src/b/util.h", 8),
+        ];
+        let mut symbols = Symbols::default();
+        let mut labels = Vec::new();
+        for (at, (function, file, line)) in (0u64..).zip(known) {
+            let site = if at == 0 { first } else { trace.sites.find(ProcessId(0), 0x7000_0000 + at, 0).site };
+            let place = symbols.place(&trace, site).unwrap();
+            symbols.learn(place, Some(Symbol { function: function.into(), file: file.into(), line }));
+            labels.push(site);
+        }
+        let labels: Vec<String> = labels.into_iter().map(|site| symbols.label(&trace, site)).collect();
+        assert_eq!(labels, ["a/util.h:7 step()", "b/util.h:7 step(int)", "b/util.h:7 step(float)", "util.h:8 step()"]);
     }
 
     #[test]

@@ -6,17 +6,44 @@ use crate::trace::{SiteId, Trace};
 /// Most characters of a function's name in a label.
 pub const LABEL_MAX: usize = 60;
 
-/// One line for a row.
-pub(super) fn label(trace: &Trace, site: SiteId, symbol: Option<&Symbol>) -> String {
+/// Most characters of a function in full, where that tells it apart.
+const FULL_MAX: usize = 240;
+
+/// One line for a row. `others` are lines that would be called alike.
+pub(super) fn label(trace: &Trace, site: SiteId, symbol: Option<&Symbol>, others: &[&Symbol]) -> String {
     let Some(symbol) = symbol else { return fallback(trace, site) };
-    let function = shorten(&symbol.function);
-    if symbol.line > 0 && !symbol.file.is_empty() {
-        return format!("{}:{} {function}", file_name(&symbol.file), symbol.line);
+    if symbol.has_line() {
+        return of_line(symbol, others);
     }
+    let function = shorten(&symbol.function);
     // Two call sites in one function must not look alike.
     match trace.sites.get(site) {
         Some(site) => format!("{} +{:#x}", inner(&function), site.offset),
         None => function,
+    }
+}
+
+/// A line of a function, with as much of its path and parameters as tells it from others.
+pub(super) fn of_line(symbol: &Symbol, others: &[&Symbol]) -> String {
+    let files = others.iter().map(|other| other.file.as_str()).filter(|file| *file != symbol.file);
+    let function = match others.iter().any(|other| other.file == symbol.file) {
+        true => cut(&symbol.function, FULL_MAX),
+        false => shorten(&symbol.function),
+    };
+    format!("{}:{} {function}", ending(&symbol.file, files), symbol.line)
+}
+
+/// The last names of a path, as many as tell it from others, at least one.
+fn ending<'a>(path: &'a str, others: impl Iterator<Item = &'a str> + Clone) -> &'a str {
+    let mut slashes = path.rmatch_indices('/').map(|(at, _)| at);
+    loop {
+        let Some(at) = slashes.next() else { return path };
+        let Some(end) = path.get(at + 1..).filter(|end| !end.is_empty()) else { continue };
+        let is_end =
+            |other: &str| other.strip_suffix(end).is_some_and(|before| before.is_empty() || before.ends_with('/'));
+        if !others.clone().any(is_end) {
+            return end;
+        }
     }
 }
 
@@ -36,18 +63,6 @@ fn inner(function: &str) -> &str {
         }
     }
     function.get(start..).unwrap_or(function)
-}
-
-/// Everything.
-pub(super) fn full(trace: &Trace, site: SiteId, symbol: Option<&Symbol>) -> String {
-    let fallback = fallback(trace, site);
-    match symbol {
-        Some(symbol) if symbol.line > 0 => {
-            format!("{} at {}:{} ({fallback})", symbol.function, symbol.file, symbol.line)
-        }
-        Some(symbol) => format!("{} ({fallback})", symbol.function),
-        None => fallback,
-    }
 }
 
 /// `libfoo.so+0x1234`; without a module the address.
@@ -95,7 +110,7 @@ pub fn shorten(function: &str) -> String {
     if called {
         name.push_str("()");
     }
-    cut(&name)
+    cut(&name, LABEL_MAX)
 }
 
 /// `(anonymous namespace)` is no parameter list.
@@ -119,12 +134,13 @@ fn last_word(name: &str) -> &str {
     name.get(start..).unwrap_or(name)
 }
 
-fn cut(name: &str) -> String {
-    if name.chars().count() <= LABEL_MAX {
+fn cut(name: &str, most: usize) -> String {
+    let count = name.chars().count();
+    if count <= most {
         return name.to_owned();
     }
     // The end of a path of namespaces says more than its beginning.
-    let skip = name.chars().count() - (LABEL_MAX - 2);
+    let skip = count - (most - 2);
     format!("..{}", name.chars().skip(skip).collect::<String>())
 }
 

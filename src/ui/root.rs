@@ -131,6 +131,7 @@ impl Root {
         let mut screens = Screens::default();
         (screens.calls.chosen, screens.calls.thresholds) = (setup.columns, setup.thresholds);
         (screens.events.chosen, screens.events.thresholds) = (setup.event_columns, setup.thresholds);
+        screens.calls.sources = setup.sources.clone();
         screens.memory.links = setup.links;
         Self {
             theme: setup.theme,

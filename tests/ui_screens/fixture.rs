@@ -10,8 +10,10 @@ use crossterm::event::{Event, KeyCode, KeyEvent, KeyModifiers};
 use ratatui::backend::{Backend, TestBackend};
 use ratatui::{Terminal, TerminalOptions, Viewport};
 use umtui::filter::{Condition, Pattern, TextField};
+use umtui::graph::What;
 use umtui::session::handle::{Child, Handle};
 use umtui::session::view::*;
+use umtui::trace::ApiId;
 use umtui::ui::ScreenId;
 use umtui::ui::event_loop::{EventLoop, Host, Message};
 use umtui::ui::setup::Setup;
@@ -368,6 +370,7 @@ fn overview(rows: u16) -> Overview {
         trouble: None,
     };
     let top = |depth, name: &str, total_share, self_share, total_ns, count| TopRow {
+        what: Some(What::Call(ApiId(0))),
         like: Some(Condition::Text(TextField::Api, Pattern::Glob(name.to_owned()))),
         depth,
         name: name.to_owned(),
@@ -655,7 +658,7 @@ pub fn calls(request: &CallsRequest, turned: bool) -> CallsRows {
     if let Some(row) = cursor {
         first = first.min(row).max((row + 1).saturating_sub(request.rows));
     }
-    let rows = all.iter().skip(first).take(request.rows).cloned().collect();
+    let rows: Vec<_> = all.iter().skip(first).take(request.rows).cloned().collect();
     let half = |from, moved| Half { min_ns: from, max_ns: from * 2, moved: Some(moved) };
     let launches = cursor.and_then(|row| all.get(row)).filter(|row| row.kind == NodeKind::Kernel).map(|row| {
         let launches = Launches {
@@ -668,7 +671,18 @@ pub fn calls(request: &CallsRequest, turned: bool) -> CallsRows {
         };
         (row.key, launches)
     });
-    CallsRows { total: all.len(), first, cursor, rows, quantile_error_pct: 6, span_ns: 102_000_000_000, launches }
+    let site = rows.iter().find(|row| Some(row.key) == request.cursor && row.kind == NodeKind::Site);
+    let source = site.map(|row| (row.key, "/build/src/solver.cu".to_owned(), 131));
+    CallsRows {
+        total: all.len(),
+        first,
+        cursor,
+        rows,
+        quantile_error_pct: 6,
+        span_ns: 102_000_000_000,
+        launches,
+        source,
+    }
 }
 
 /// Events in the made-up trace.

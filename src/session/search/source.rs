@@ -3,7 +3,7 @@
 use std::time::Instant;
 
 use super::ask::From;
-use crate::graph::What;
+use crate::graph::{Grouping, NodeKey, What};
 use crate::session::labels::Namer;
 use crate::session::model::Model;
 use crate::session::order::Event;
@@ -13,18 +13,7 @@ use crate::trace::SiteId;
 /// File and line from 1, or why they are not known.
 pub(super) fn source(model: &mut Model, view: &View, from: From, until: Instant) -> Result<(String, u32), String> {
     let site = match (view, from) {
-        (View::Calls(calls), From::Node(Some(key))) => {
-            let (windows, ..) = model.in_rows(calls.grouping).ok_or("there are no rows")?;
-            let row = windows.rows.find(key).ok_or("this row is no longer there")?;
-            let rows = windows.path(row).into_iter().chain([row]);
-            let mut sites = rows.filter_map(|row| match windows.rows.get(row)?.what {
-                What::Site(site) => Some(site),
-                _ => None,
-            });
-            sites
-                .next_back()
-                .ok_or("this row is not about one place in code: go to a call site, or to a row below one")?
-        }
+        (View::Calls(calls), From::Node(Some(key))) => return of_node(model, calls.grouping, key),
         (View::Events(events), From::Row(row)) => {
             let (site, _) = model.in_order(events.kinds, events.node, until, |mut order, context| {
                 let event = order.window(row, 1).pop()?;
@@ -38,6 +27,28 @@ pub(super) fn source(model: &mut Model, view: &View, from: From, until: Instant)
             .ok_or("this row is not about one place in code: go to an allocation, or sum up by call site")?,
         _ => return Err("there is no row about code here: go to the calls or the events".to_owned()),
     };
+    of_site(model, site)
+}
+
+/// Likewise of a row of the calls.
+pub(in crate::session) fn of_node(
+    model: &mut Model,
+    grouping: Grouping,
+    key: NodeKey,
+) -> Result<(String, u32), String> {
+    let (windows, ..) = model.in_rows(grouping).ok_or("there are no rows")?;
+    let row = windows.rows.find(key).ok_or("this row is no longer there")?;
+    let rows = windows.path(row).into_iter().chain([row]);
+    let mut sites = rows.filter_map(|row| match windows.rows.get(row)?.what {
+        What::Site(site) => Some(site),
+        _ => None,
+    });
+    let why = "this row is not about one place in code: go to a call site, or to a row below one";
+    let site = sites.next_back().ok_or(why)?;
+    of_site(model, site)
+}
+
+fn of_site(model: &mut Model, site: SiteId) -> Result<(String, u32), String> {
     let trace = &model.trace;
     match model.symbols.get(trace, site) {
         Some(symbol) if !symbol.file.is_empty() => Ok((symbol.file.clone(), symbol.line.max(1))),

@@ -2,6 +2,7 @@
 
 use super::columns::{self, Numbers};
 use super::state::State;
+use crate::session::safe::safe;
 use crate::session::view::{CallRow, Column, Launches, NodeKind};
 use crate::ui::text::format;
 
@@ -33,6 +34,9 @@ pub fn facts(state: &State, row: &CallRow) -> Vec<(String, String)> {
     let share = |column| columns::value(column, row, Numbers::Shares);
     let mut facts = vec![("name".to_owned(), row.label.clone()), ("kind".to_owned(), kind_name(row.kind).to_owned())];
     let mut fact = |name: &str, value: String| facts.push((name.to_owned(), value));
+    if let Some(source) = source(state, row) {
+        fact("source", source);
+    }
     if row.kind.is_gpu() {
         fact(if row.kind == NodeKind::Kernel { "launches" } else { "count" }, format::grouped(row.count));
         on_gpu(row).into_iter().for_each(|(name, value)| fact(name, value));
@@ -64,6 +68,13 @@ pub fn facts(state: &State, row: &CallRow) -> Vec<(String, String)> {
         facts.extend(of_launches(row, launches));
     }
     facts
+}
+
+/// Path and line of a call site, where it lies here.
+fn source(state: &State, row: &CallRow) -> Option<String> {
+    let (key, file, line) = state.rows.as_ref()?.source.as_ref()?;
+    let here = state.sources.here(file);
+    (*key == row.key && row.kind == NodeKind::Site).then(|| safe(&format!("{}:{line}", here.display())).into_owned())
 }
 
 /// How often a range ran, as steps of a program if it did so several times.

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use super::columns::{Chosen, Numbers};
 use crate::session::view::{CallRow, CallsRequest, CallsRows, Column, Folds, Grouping, Launches, NodeKey};
 use crate::ui::screens::Place;
+use crate::ui::source_map::SourceMap;
 use crate::ui::thresholds::Thresholds;
 use crate::ui::widgets::list::Window;
 
@@ -31,6 +32,8 @@ pub struct State {
     pub chosen: Chosen,
     /// What is marked as slow, or a storm.
     pub thresholds: Thresholds,
+    /// Where source lies here.
+    pub sources: SourceMap,
     /// The rows that came last.
     pub rows: Option<CallsRows>,
     /// They are of another grouping: worth seeing until the new ones come, but not to be acted on.
@@ -51,6 +54,7 @@ impl Default for State {
             numbers: Numbers::default(),
             chosen: Chosen::default(),
             thresholds: Thresholds::default(),
+            sources: SourceMap::default(),
             rows: None,
             stale: false,
         }

@@ -30,7 +30,7 @@ fn row(key: u64, depth: u16, parent: Option<u64>, open: Option<bool>) -> CallRow
 }
 
 fn rows(rows: Vec<CallRow>) -> CallsRows {
-    CallsRows { total: rows.len(), first: 0, cursor: None, rows, quantile_error_pct: 6, span_ns: 0, launches: None }
+    CallsRows { total: rows.len(), rows, quantile_error_pct: 6, ..CallsRows::default() }
 }
 
 fn small() -> State {
