@@ -3,6 +3,8 @@
 //! Every reader takes any bytes: what is whole is read, what is not becomes a [`crate::trace::Damage`].
 
 pub mod error;
+pub mod imported;
+pub mod json;
 pub mod native;
 pub mod open;
 pub mod sniff;

@@ -129,6 +129,7 @@ const NOT_ASKED: &str = "not asked for";
 pub fn reason(what: What, why: u32, result: u32, detail: &str) -> (String, Option<String>) {
     let other = if detail.is_empty() { "another tool" } else { detail };
     let named = if detail.is_empty() { String::new() } else { format!(": {detail}") };
+    let kind = if detail.is_empty() { String::new() } else { format!(" ({detail})") };
     let (why, remedy): (String, &str) = match why {
         wire::WHY_NOT_ASKED => (
             NOT_ASKED.to_owned(),
@@ -172,6 +173,8 @@ pub fn reason(what: What, why: u32, result: u32, detail: &str) -> (String, Optio
         wire::WHY_VARIABLE_TAKEN => {
             (format!("the variable that would load it belongs to another tool{named}"), "run with the variable unset")
         }
+        wire::WHY_NOT_IN_FORMAT => (format!("not recorded: this format{kind} never has it"), ""),
+        wire::WHY_NOT_IN_INPUT => (format!("not recorded: there is none in this file{kind}"), ""),
         other => (format!("reason {other}, which this version does not know"), "open it with a newer umtui"),
     };
     (why, Some(remedy).filter(|remedy| !remedy.is_empty()).map(str::to_owned))
@@ -294,7 +297,7 @@ mod tests {
 
     #[test]
     fn every_reason_is_a_sentence() {
-        for why in 1..12 {
+        for why in 1..14 {
             for result in 0..50 {
                 let (why, _) = reason(What::Activity, why, result, "");
                 assert!(!why.is_empty() && !why.ends_with('.') && !why.contains('\n'));

@@ -96,6 +96,10 @@ pub const WHY_NO_THREAD: u32 = 8;
 pub const WHY_NO_DEVICE: u32 = 9;
 /// A variable that would bring it to us belongs to another tool: the detail names it.
 pub const WHY_VARIABLE_TAKEN: u32 = 10;
+/// Said of what was imported: its format, which the detail names, never has it.
+pub const WHY_NOT_IN_FORMAT: u32 = 11;
+/// Likewise: this input has none of it.
+pub const WHY_NOT_IN_INPUT: u32 = 12;
 
 /// No device, context or stream.
 pub const NONE: u32 = u32::MAX;

@@ -29,7 +29,8 @@ impl Filling {
 
 impl<W: Write + Seek> NativeWriter<W> {
     pub(super) fn open(&mut self, kind: u16, thread: u32, moment: u64) -> Filling {
-        let bytes = if kind == KIND_EVENTS { self.chunk_bytes } else { CHUNK_UNIT };
+        let short = kind != KIND_EVENTS || self.sparse && !self.long.contains(&thread);
+        let bytes = if short { CHUNK_UNIT } else { self.chunk_bytes };
         let mut header = ChunkHeader::new_zeroed();
         header.magic = chunk::MAGIC;
         header.kind = kind;
@@ -68,6 +69,9 @@ impl<W: Write + Seek> NativeWriter<W> {
         self.out.seek(SeekFrom::Start(chunk.header.offset))?;
         self.out.write_all(chunk.header.as_bytes())?;
         self.out.write_all(slots)?;
+        if self.sparse {
+            return Ok(());
+        }
         let rest = (chunk.header.bytes as usize).saturating_sub(chunk::HEADER_BYTES + slots.len());
         io::copy(&mut io::Read::take(io::repeat(0), rest as u64), &mut self.out)?;
         Ok(())

@@ -3,6 +3,7 @@
 mod chunks;
 mod definitions;
 
+use super::piece::FAR;
 pub use super::records::{CallRecord, FileInfo, ModuleRecord};
 use crate::trace::activity::raw::Submitted;
 use chunks::Filling;
@@ -35,7 +36,14 @@ pub struct NativeWriter<W: Write + Seek> {
     strings: rustc_hash::FxHashMap<Vec<u8>, u32>,
     next_api: u16,
     free_apis: BTreeSet<u16>,
+    /// What a chunk does not use is left out of the file, as a hole.
+    sparse: bool,
+    /// Threads that have filled a chunk.
+    long: BTreeSet<u32>,
 }
+
+/// Records of one chunk lie no further apart than this, ticks: the decoder takes twice as much for damage.
+const APART: u64 = FAR / 2;
 
 impl<W: Write + Seek> NativeWriter<W> {
     /// Begins a file. `chunk_bytes` is the length of chunks, made a multiple of [`CHUNK_UNIT`] of at most 1 MiB.
@@ -56,7 +64,15 @@ impl<W: Write + Seek> NativeWriter<W> {
             strings: rustc_hash::FxHashMap::default(),
             next_api: 0,
             free_apis: BTreeSet::new(),
+            sparse: false,
+            long: BTreeSet::new(),
         }
+    }
+
+    /// Leaves holes in the file where chunks are not full, and begins with a short chunk for each thread: for files with
+    /// many threads.
+    pub const fn sparse(&mut self) {
+        self.sparse = true;
     }
 
     /// What the header will say, to be changed before [`NativeWriter::finish`].
@@ -102,7 +118,14 @@ impl<W: Write + Seek> NativeWriter<W> {
     /// # Errors
     /// When writing fails.
     pub fn record<R: IntoBytes + Immutable>(&mut self, thread: u32, record: &R, moment: u64) -> io::Result<()> {
-        let bytes = record.as_bytes();
+        self.record_bytes(thread, record.as_bytes(), moment)
+    }
+
+    /// Likewise, of the record's bytes.
+    ///
+    /// # Errors
+    /// When writing fails.
+    pub fn record_bytes(&mut self, thread: u32, bytes: &[u8], moment: u64) -> io::Result<()> {
         let head = bytes.first_chunk::<8>().map_or(0, |word| u64::from_le_bytes(*word));
         self.newest = self.newest.max(moment);
         self.append(thread, &slots_of(bytes, Head::from_word(head).extra), moment, None)
@@ -189,10 +212,21 @@ impl<W: Write + Seek> NativeWriter<W> {
         Ok(())
     }
 
+    /// Writes what there is of a thread: it need not be kept any longer.
+    ///
+    /// # Errors
+    /// When writing fails.
+    pub fn close_thread(&mut self, thread: u32) -> io::Result<()> {
+        self.long.remove(&thread);
+        self.threads.remove(&thread).map_or(Ok(()), |chunk| self.put_chunk(chunk, true))
+    }
+
     /// Appends a record that was complete at `moment`.
     fn append(&mut self, thread: u32, slots: &[Slot], moment: u64, ticks: Option<(u64, u64)>) -> io::Result<()> {
-        let full = self.threads.get(&thread).is_some_and(|chunk| !chunk.fits(slots.len()));
+        let far = |chunk: &Filling| chunk.header.opened.ticks.abs_diff(moment) > APART;
+        let full = self.threads.get(&thread).is_some_and(|chunk| !chunk.fits(slots.len()) || far(chunk));
         if full {
+            self.long.insert(thread);
             if let Some(chunk) = self.threads.remove(&thread) {
                 let next = self.open(KIND_EVENTS, thread, moment);
                 self.threads.insert(thread, next);

@@ -1,0 +1,101 @@
+//! A process of an import with its native file.
+
+use super::target::FunctionText;
+use super::texts::{Text, Texts};
+use crate::parse::native::writer::{FileInfo, NativeWriter};
+use crate::trace::Bytes;
+use std::fs::File;
+use std::io;
+use std::sync::Arc;
+use umtui_wire::activity as wire;
+use umtui_wire::header::CHUNK_MAX;
+use umtui_wire::record::Head;
+
+/// The thread that records of the GPU are written as.
+pub const COLLECTOR: u32 = u32::MAX;
+/// Functions of a file at most.
+const FUNCTIONS: u16 = 60_000;
+
+/// A native file that is being written.
+pub struct Binding {
+    pub writer: NativeWriter<File>,
+    bytes: Arc<dyn Bytes>,
+    strings: Vec<u32>,
+    functions: Vec<Option<u16>>,
+    defined: u16,
+    /// The last of them, for all that there is no room for.
+    other: Option<u16>,
+}
+
+impl Binding {
+    /// An empty file.
+    pub fn new((file, bytes): (File, Arc<dyn Bytes>)) -> io::Result<Self> {
+        let mut writer = NativeWriter::new(file, FileInfo::default(), CHUNK_MAX);
+        writer.sparse();
+        // The input's clock is the file's; the shift leaves zero to what has no time.
+        let head = Head { kind: wire::KIND_GPU_CLOCK, extra: 0, a: 0, b: 0 }.word();
+        writer.record(COLLECTOR, &[head, 0, super::work::SHIFT, 0, 0, 0], 0)?;
+        Ok(Self { writer, bytes, strings: Vec::new(), functions: Vec::new(), defined: 0, other: None })
+    }
+
+    /// The file's number of a name.
+    pub fn string(&mut self, text: Text, texts: &Texts) -> io::Result<u32> {
+        if text == Text::NONE {
+            return Ok(0);
+        }
+        let at = text.0 as usize;
+        if let Some(&known) = self.strings.get(at).filter(|&&known| known != 0) {
+            return Ok(known);
+        }
+        let id = self.writer.string(texts.get(text))?;
+        if self.strings.len() <= at {
+            self.strings.resize(at + 1, 0);
+        }
+        if let Some(place) = self.strings.get_mut(at) {
+            *place = id;
+        }
+        Ok(id)
+    }
+
+    /// The file's number of a function.
+    pub fn function(&mut self, number: u32, function: &FunctionText) -> io::Result<u16> {
+        let at = number as usize;
+        if let Some(&Some(known)) = self.functions.get(at) {
+            return Ok(known);
+        }
+        let id = match self.other {
+            Some(other) if self.defined >= FUNCTIONS => other,
+            _ if self.defined >= FUNCTIONS => self.writer.api(function.layer, "other_functions()")?,
+            _ => self.writer.api(function.layer, &function.signature)?,
+        };
+        if self.defined >= FUNCTIONS {
+            self.other = Some(id);
+        }
+        self.defined = self.defined.saturating_add(1);
+        if self.functions.len() <= at {
+            self.functions.resize(at + 1, None);
+        }
+        if let Some(place) = self.functions.get_mut(at) {
+            *place = Some(id);
+        }
+        Ok(id)
+    }
+
+    /// Writes a record of the GPU.
+    pub fn work(&mut self, record: &[u8], moment: u64) -> io::Result<()> {
+        self.writer.record_bytes(COLLECTOR, record, moment)
+    }
+
+    /// Says that some evidence is recorded, or why not.
+    pub fn statement(&mut self, what: u16, why: u32, detail: Text, ticks: u64, texts: &Texts) -> io::Result<()> {
+        let detail = self.string(detail, texts)?;
+        let head = Head { kind: wire::KIND_EVIDENCE, extra: 0, a: what, b: why }.word();
+        self.writer.record(COLLECTOR, &[head, ticks, u64::from(detail), 0, 0, 0], ticks)
+    }
+
+    /// Writes what is left; the file.
+    pub fn finish(self) -> io::Result<Arc<dyn Bytes>> {
+        self.writer.finish(true)?;
+        Ok(self.bytes)
+    }
+}

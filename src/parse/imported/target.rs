@@ -1,0 +1,646 @@
+//! The one target of all readers of foreign formats.
+
+use super::binding::Binding;
+use super::call::Call;
+use super::correlations::Correlations;
+use super::edges::{self, EdgeRecord};
+use super::identity::{Handles, Key, Numbers};
+use super::lanes::{Lanes, Output};
+use super::progress::Progress;
+use super::range::{Edge, Range};
+use super::repairs::{Place, Repair, Repairs};
+use super::slices::{Kind, LAST, Slice};
+use super::sorter::Sorter;
+use super::texts::{Text, Texts};
+use super::work::Work;
+use crate::parse::native::writer::FileInfo;
+use crate::trace::activity::Device;
+use crate::trace::activity::evidence::What;
+use crate::trace::{Bytes, Layer};
+use rustc_hash::{FxHashMap, FxHasher};
+use std::collections::BTreeMap;
+use std::fs::File;
+use std::hash::{Hash, Hasher};
+use std::io;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use umtui_wire::activity as wire;
+use umtui_wire::clock::ClockTriple;
+use umtui_wire::header::STATE_ENDED;
+
+/// Makes a temporary file: to be written, and to be read.
+pub type Spool = dyn Fn() -> io::Result<(File, Arc<dyn Bytes>)> + Send + Sync;
+
+/// Processes of an input at most: each is a file that stays open.
+const PROCESSES: usize = 400;
+/// Threads of an input at most.
+const THREADS: u32 = 200_000;
+/// Functions of an input at most.
+const FUNCTIONS: u32 = 50_000;
+/// Pieces of work at time zero that are kept until it is known what that means.
+const ZEROS: usize = 1 << 18;
+/// Time zero belongs to a trace whose other times are no later than this, ns.
+const NEAR_ZERO: u64 = 3600 * 1_000_000_000;
+/// Kinds of events without a place in the model that are told apart.
+const UNPLACED: usize = 64;
+
+const TOO_MANY_PROCESSES: Repair = Repair::Mended("processes beyond 400, put together in the last");
+const TOO_MANY_THREADS: Repair = Repair::Mended("threads beyond 200,000, put together in the last");
+const NO_TIME: Repair = Repair::Mended("work of the GPU at time zero, long before all else: its time is not known");
+
+/// A process of the input.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Process(pub(super) u32);
+/// A thread of a process.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Thread(pub(super) u32);
+/// A function of CUDA.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Function(pub(super) u32);
+
+/// A function with its layer and signature.
+pub struct FunctionText {
+    /// Layer.
+    pub layer: Layer,
+    /// `name(arguments)`.
+    pub signature: String,
+}
+
+impl FunctionText {
+    /// Its name.
+    pub fn name(&self) -> &str {
+        self.signature.split('(').next().unwrap_or_default()
+    }
+}
+
+/// A native file of an import.
+pub struct ImportedFile {
+    /// Its bytes.
+    pub bytes: Arc<dyn Bytes>,
+}
+
+/// What came of an input.
+pub struct Imported {
+    /// What format it was, in a word: `chrome`.
+    pub format: &'static str,
+    /// A native file for each process with anything in it.
+    pub files: Vec<ImportedFile>,
+    /// What is missing: a line or row of the input (zero for none), and what.
+    pub lost: Vec<(u64, String)>,
+    /// What was mended, what has no place in the model, and what else is to be known, a line each.
+    pub notes: Vec<String>,
+}
+
+#[derive(Default)]
+struct ProcessState {
+    key: Option<Key>,
+    name: String,
+    host: String,
+    folder: String,
+    arguments: Vec<String>,
+    rank: Option<u32>,
+    local_rank: Option<u32>,
+    parent: u32,
+    /// Where it belongs to.
+    within: Option<u32>,
+    binding: Option<Binding>,
+    correlations: Correlations,
+    numbers: Numbers,
+    devices: BTreeMap<u16, (String, Device)>,
+    ids: u64,
+}
+
+struct ThreadState {
+    process: u32,
+    key: Key,
+    name: String,
+}
+
+/// What an input is read into; see the module.
+pub struct Target {
+    name: String,
+    format: &'static str,
+    spool: Arc<Spool>,
+    progress: Arc<Progress>,
+    texts: Texts,
+    processes: Vec<ProcessState>,
+    process_handles: FxHashMap<Key, u32>,
+    threads: Vec<ThreadState>,
+    thread_handles: Handles<(u32, Key)>,
+    functions: Vec<FunctionText>,
+    function_handles: Handles<(Layer, String)>,
+    slices: Sorter<Slice>,
+    edges: Sorter<EdgeRecord>,
+    sequence: u64,
+    zeros: Vec<(Process, u16, u32, Work)>,
+    /// First and last moment, ns.
+    span: (u64, u64),
+    /// Moment zero, ns since 1970.
+    wall_ns: Option<i128>,
+    repairs: Repairs,
+    notes: Vec<String>,
+    unplaced: BTreeMap<String, u64>,
+    never: Vec<What>,
+    /// Kinds of evidence that are there, a bit each.
+    seen: u16,
+    together: bool,
+}
+
+impl Target {
+    /// For the input called `name`, whose format is called `format` in the report.
+    #[must_use]
+    pub fn new(name: &str, format: &'static str, spool: Arc<Spool>, progress: Arc<Progress>) -> Self {
+        Self {
+            name: name.to_owned(),
+            format,
+            spool,
+            progress,
+            texts: Texts::default(),
+            processes: Vec::new(),
+            process_handles: FxHashMap::default(),
+            threads: Vec::new(),
+            thread_handles: Handles::new(THREADS),
+            functions: Vec::new(),
+            function_handles: Handles::new(FUNCTIONS),
+            slices: Sorter::default(),
+            edges: Sorter::default(),
+            sequence: 0,
+            zeros: Vec::new(),
+            span: (u64::MAX, 0),
+            wall_ns: None,
+            repairs: Repairs::default(),
+            notes: Vec::new(),
+            unplaced: BTreeMap::new(),
+            never: Vec::new(),
+            seen: 0,
+            together: false,
+        }
+    }
+
+    /// How far the import is, and whether it is to stop.
+    #[must_use]
+    pub fn progress(&self) -> &Arc<Progress> {
+        &self.progress
+    }
+
+    /// Ranges of all domains of a thread nest in one another, as slices of one track do. (Ranges of NVTX do not.)
+    pub const fn nest_together(&mut self) {
+        self.together = true;
+    }
+
+    /// The process that the input calls `key`.
+    pub fn process(&mut self, key: &Key) -> Process {
+        if let Some(&known) = self.process_handles.get(key) {
+            return Process(known);
+        }
+        if self.processes.len() >= PROCESSES {
+            self.repairs.add(TOO_MANY_PROCESSES, 1, Place::Nowhere);
+            return Process((PROCESSES - 1) as u32);
+        }
+        let process = self.nameless_process();
+        self.process_handles.insert(key.clone(), process.0);
+        if let Some(state) = self.processes.get_mut(process.0 as usize) {
+            state.key = Some(key.clone());
+        }
+        process
+    }
+
+    /// A process of which it is not known yet which one it is: [`Target::merge`] may say so.
+    pub fn nameless_process(&mut self) -> Process {
+        self.processes.push(ProcessState::default());
+        Process((self.processes.len() - 1) as u32)
+    }
+
+    /// Everything of `part` belongs to `whole`, which is called as `part` is, unless it has a key of its own.
+    pub fn merge(&mut self, part: Process, whole: Process) {
+        if part == whole {
+            return;
+        }
+        let Some(state) = self.processes.get_mut(part.0 as usize) else { return };
+        state.within = Some(whole.0);
+        let (key, name) = (state.key.clone(), state.name.clone());
+        if let Some(whole) = self.processes.get_mut(whole.0 as usize)
+            && whole.key.is_none()
+        {
+            (whole.key, whole.name) = (key, name);
+        }
+    }
+
+    /// Names a process: its program.
+    pub fn process_name(&mut self, process: Process, name: &str) {
+        self.with(process, |state| name.clone_into(&mut state.name));
+    }
+
+    /// The host that a process ran on.
+    pub fn host(&mut self, process: Process, host: &str) {
+        self.with(process, |state| host.clone_into(&mut state.host));
+    }
+
+    /// Its working folder and arguments.
+    pub fn command(&mut self, process: Process, folder: &str, arguments: &[String]) {
+        self.with(process, |state| {
+            folder.clone_into(&mut state.folder);
+            arguments.clone_into(&mut state.arguments);
+        });
+    }
+
+    /// Its rank in a parallel job, and on its host.
+    pub fn rank(&mut self, process: Process, rank: Option<u32>, local_rank: Option<u32>) {
+        self.with(process, |state| (state.rank, state.local_rank) = (rank, local_rank));
+    }
+
+    /// Its parent's number.
+    pub fn parent(&mut self, process: Process, parent: u32) {
+        self.with(process, |state| state.parent = parent);
+    }
+
+    /// A device of a process.
+    pub fn device(&mut self, process: Process, number: u16, name: &str, device: &Device) {
+        self.with(process, |state| {
+            state.devices.insert(number, (name.to_owned(), device.clone()));
+        });
+    }
+
+    fn with(&mut self, process: Process, change: impl FnOnce(&mut ProcessState)) {
+        if let Some(state) = self.processes.get_mut(process.0 as usize) {
+            change(state);
+        }
+    }
+
+    /// The thread that the input calls `key`.
+    pub fn thread(&mut self, process: Process, key: &Key) -> Thread {
+        match self.thread_handles.of((process.0, key.clone())) {
+            Some((handle, true)) => {
+                self.threads.push(ThreadState { process: process.0, key: key.clone(), name: String::new() });
+                Thread(handle)
+            }
+            Some((handle, false)) => Thread(handle),
+            None => {
+                self.repairs.add(TOO_MANY_THREADS, 1, Place::Nowhere);
+                Thread(THREADS - 1)
+            }
+        }
+    }
+
+    /// Names a thread.
+    pub fn thread_name(&mut self, thread: Thread, name: &str) {
+        if let Some(state) = self.threads.get_mut(thread.0 as usize) {
+            name.clone_into(&mut state.name);
+        }
+    }
+
+    /// The number of a name.
+    pub fn text(&mut self, name: &str) -> Text {
+        self.texts.of(name.as_bytes())
+    }
+
+    /// A function. `arguments` is as in a signature: `ptr:ptr@32 bytes:size@40`, empty for none; see [`Call::words`].
+    pub fn function(&mut self, layer: Layer, name: &str, arguments: &str) -> Function {
+        let plain = |c: char| if c.is_whitespace() || c.is_control() || c == '(' || c == ')' { '_' } else { c };
+        let mut signature: String = name.chars().take(1000).map(plain).collect();
+        if signature.is_empty() {
+            signature.push('?');
+        }
+        let signature = format!("{signature}({arguments})");
+        match self.function_handles.of((layer, signature.clone())) {
+            Some((handle, true)) => {
+                self.functions.push(FunctionText { layer, signature });
+                Function(handle)
+            }
+            Some((handle, false)) => Function(handle),
+            None => Function(FUNCTIONS - 1),
+        }
+    }
+
+    fn reach(&mut self, start: u64, end: u64) {
+        self.span = (self.span.0.min(start), self.span.1.max(end.min(LAST)));
+    }
+
+    fn next(&mut self) -> u64 {
+        self.sequence += 1;
+        self.sequence
+    }
+
+    /// A call.
+    ///
+    /// # Errors
+    /// When a temporary file cannot be written.
+    pub fn call(&mut self, thread: Thread, call: &Call) -> io::Result<()> {
+        self.reach(call.start, call.end.unwrap_or(call.start));
+        let sequence = self.next();
+        self.slices.push(Slice::call(thread.0, sequence, call), &*self.spool)
+    }
+
+    /// A range of the thread's stack, with both its ends.
+    ///
+    /// # Errors
+    /// When a temporary file cannot be written.
+    pub fn range(&mut self, thread: Thread, range: &Range) -> io::Result<()> {
+        self.slice(thread, Kind::Range, range)
+    }
+
+    /// A range that crosses others as it likes (asynchronous, or begun by one thread and ended by another).
+    ///
+    /// # Errors
+    /// When a temporary file cannot be written.
+    pub fn loose_range(&mut self, thread: Thread, range: &Range) -> io::Result<()> {
+        self.slice(thread, Kind::Loose, range)
+    }
+
+    /// A moment with a name.
+    ///
+    /// # Errors
+    /// When a temporary file cannot be written.
+    pub fn mark(&mut self, thread: Thread, range: &Range) -> io::Result<()> {
+        self.slice(thread, Kind::Mark, &Range { end: Some(range.start), ..*range })
+    }
+
+    fn slice(&mut self, thread: Thread, kind: Kind, range: &Range) -> io::Result<()> {
+        self.reach(range.start, range.end.unwrap_or(range.start));
+        let sequence = self.next();
+        self.slices.push(Slice::range(thread.0, sequence, kind, range), &*self.spool)
+    }
+
+    /// One end of a range of the thread's stack; `range.start` says when.
+    ///
+    /// # Errors
+    /// When a temporary file cannot be written.
+    pub fn edge(&mut self, thread: Thread, edge: Edge, range: &Range) -> io::Result<()> {
+        self.push_edge(u64::from(thread.0), thread, edge, range, false)
+    }
+
+    /// One end of a range that any thread may end; `id` says which.
+    ///
+    /// # Errors
+    /// When a temporary file cannot be written.
+    pub fn loose_edge(&mut self, thread: Thread, edge: Edge, range: &Range, id: &impl Hash) -> io::Result<()> {
+        let mut hasher = FxHasher::default();
+        id.hash(&mut hasher);
+        self.push_edge(hasher.finish() | 1 << 63, thread, edge, range, true)
+    }
+
+    fn push_edge(&mut self, track: u64, thread: Thread, edge: Edge, range: &Range, loose: bool) -> io::Result<()> {
+        self.reach(range.start, range.start);
+        let (payload_type, payload) = range.payload.unwrap_or_default();
+        let record = EdgeRecord {
+            track,
+            ns: range.start.min(LAST),
+            sequence: self.next(),
+            payload,
+            thread: thread.0,
+            name: range.name.0,
+            domain: range.domain.0,
+            category: range.category,
+            color: range.color,
+            payload_type,
+            begins: u8::from(matches!(edge, Edge::Begin)),
+            loose: u8::from(loose),
+        };
+        self.edges.push(record, &*self.spool)
+    }
+
+    /// Work of the GPU, or of the driver. `device` and `correlation` are `None` and zero where the input has none.
+    ///
+    /// # Errors
+    /// When a temporary file cannot be written.
+    pub fn work(&mut self, process: Process, device: Option<u16>, correlation: u32, work: Work) -> io::Result<()> {
+        let device = device.unwrap_or(u16::MAX);
+        let (start, end) = work.times();
+        if start == 0 && self.zeros.len() < ZEROS {
+            self.zeros.push((process, device, correlation, work));
+            return Ok(());
+        }
+        if start != Work::UNKNOWN {
+            self.reach(start, end);
+        }
+        self.place(process, device, correlation, work)
+    }
+
+    fn place(&mut self, process: Process, device: u16, correlation: u32, mut work: Work) -> io::Result<()> {
+        let Some(at) = self.bound(process)? else { return Ok(()) };
+        let Self { processes, texts, seen, .. } = self;
+        let Some(state) = processes.get_mut(at) else { return Ok(()) };
+        let Some(binding) = &mut state.binding else { return Ok(()) };
+        if work.is_submitted() {
+            state.correlations.add(correlation);
+        }
+        *seen |= 1 << work.evidence() as u16;
+        let moment = work.times().1;
+        work.place();
+        if let Some(name) = work.name() {
+            *name = binding.string(Text(*name), texts)?;
+        }
+        let moment = if work.times().0 == 0 { 0 } else { moment };
+        binding.work(&work.bytes(device, correlation), moment)
+    }
+
+    /// Index of the process that has the file of this one.
+    fn bound(&mut self, process: Process) -> io::Result<Option<usize>> {
+        let at = process.0 as usize;
+        let within = self.processes.get(at).and_then(|state| state.within);
+        let at = within.map_or(at, |at| at as usize);
+        let Some(state) = self.processes.get_mut(at) else { return Ok(None) };
+        if state.binding.is_none() {
+            state.binding = Some(Binding::new((self.spool)()?)?);
+        }
+        Ok(Some(at))
+    }
+
+    /// What moment zero of the input was, ns since 1970.
+    pub const fn wall_clock(&mut self, ns: i128) {
+        self.wall_ns = Some(ns);
+    }
+
+    /// First and last moment so far, ns; `None` if there is none.
+    #[must_use]
+    pub fn span(&self) -> Option<(u64, u64)> {
+        (self.span.0 <= self.span.1).then_some(self.span)
+    }
+
+    /// Something was mended, skipped or is unfinished.
+    pub fn repair(&mut self, repair: Repair, place: Place) {
+        self.repairs.add(repair, 1, place);
+    }
+
+    /// Whether the place of one more of these would be told: finding it may take time.
+    #[must_use]
+    pub fn wants_place(&self, repair: Repair) -> bool {
+        self.repairs.wants_place(repair)
+    }
+
+    /// Something else is to be known of the input, in a line.
+    pub fn note(&mut self, line: String) {
+        if self.notes.len() < UNPLACED {
+            self.notes.push(line);
+        }
+    }
+
+    /// An event of a kind that the model has no place for.
+    pub fn unplaced(&mut self, what: &str) {
+        let known = self.unplaced.len();
+        let what: String = match self.unplaced.get_mut(what) {
+            Some(count) => {
+                *count += 1;
+                return;
+            }
+            None if known < UNPLACED => what.chars().take(80).collect(),
+            None => "others".to_owned(),
+        };
+        *self.unplaced.entry(what).or_default() += 1;
+    }
+
+    /// Evidence that this format never has.
+    pub fn never(&mut self, what: What) {
+        self.never.push(what);
+    }
+
+    /// The input has ended: writes what was held.
+    ///
+    /// # Errors
+    /// When a temporary file cannot be written or read, or the import was stopped.
+    pub fn finish(mut self) -> io::Result<Imported> {
+        self.place_zeros()?;
+        let edges = std::mem::take(&mut self.edges).finish();
+        edges::pair(edges, &mut self.slices, &*self.spool, &mut self.repairs)?;
+        self.write_threads()?;
+        if self.processes.iter().all(|state| state.binding.is_none()) {
+            // An input that has nothing to show is a trace all the same.
+            let first = if self.processes.is_empty() { self.nameless_process() } else { Process(0) };
+            self.bound(first)?;
+        }
+        let files = self.write_processes()?;
+        if self.texts.altered() > 0 {
+            let repair = Repair::Mended("names that are too long or too many, cut or with # in place of digits");
+            self.repairs.add(repair, self.texts.altered(), Place::Nowhere);
+        }
+        let (lost, mut notes) = self.repairs.lines();
+        notes.append(&mut self.notes);
+        if !self.unplaced.is_empty() {
+            let kinds: Vec<String> = self.unplaced.iter().map(|(what, count)| format!("{what}: {count}")).collect();
+            notes.push(format!("not shown, {}", kinds.join(", ")));
+        }
+        Ok(Imported { format: self.format, files, lost, notes })
+    }
+
+    /// Work at time zero: there where everything else is near, without a time otherwise.
+    fn place_zeros(&mut self) -> io::Result<()> {
+        let near = self.span.0 <= NEAR_ZERO || self.span().is_none();
+        for (process, device, correlation, mut work) in std::mem::take(&mut self.zeros) {
+            if near {
+                self.reach(0, work.times().1);
+            } else {
+                work.set_times(Work::UNKNOWN, 0);
+                self.repairs.add(NO_TIME, 1, Place::Nowhere);
+            }
+            self.place(process, device, correlation, work)?;
+        }
+        Ok(())
+    }
+
+    fn write_threads(&mut self) -> io::Result<()> {
+        let mut slices = std::mem::take(&mut self.slices).finish();
+        let mut current: Option<(u32, usize, Lanes)> = None;
+        let mut count = 0u32;
+        while let Some(slice) = slices.next()? {
+            count = count.wrapping_add(1);
+            if count.is_multiple_of(1 << 16) {
+                self.progress.check()?;
+            }
+            if current.as_ref().is_none_or(|(thread, ..)| *thread != slice.thread) {
+                if let Some((_, at, lanes)) = current.take() {
+                    self.at(at, |out| lanes.end(out))?;
+                }
+                let Some(state) = self.threads.get(slice.thread as usize) else { continue };
+                let (key, name) = (state.key.clone(), state.name.clone());
+                let Some(at) = self.bound(Process(state.process))? else { continue };
+                let lanes = self.at(at, |out| {
+                    let (number, label) = out.numbers.give(&key);
+                    let name = if name.is_empty() { label } else { name };
+                    Lanes::begin(number, name, slice.start, out).map(Some)
+                })?;
+                let Some(lanes) = lanes else { continue };
+                current = Some((slice.thread, at, lanes));
+            }
+            if let Some((_, at, lanes)) = &mut current {
+                self.at(*at, |out| lanes.take(&slice, out))?;
+            }
+        }
+        if let Some((_, at, lanes)) = current {
+            self.at(at, |out| lanes.end(out))?;
+        }
+        Ok(())
+    }
+
+    /// Writes to the file of a process.
+    fn at<T: Default>(&mut self, at: usize, write: impl FnOnce(&mut Output<'_>) -> io::Result<T>) -> io::Result<T> {
+        let Self { processes, texts, functions, repairs, together, .. } = self;
+        let Some(ProcessState { binding: Some(binding), correlations, numbers, ids, .. }) = processes.get_mut(at)
+        else {
+            return Ok(T::default());
+        };
+        write(&mut Output { binding, texts, functions, correlations, numbers, repairs, ids, together: *together })
+    }
+
+    fn write_processes(&mut self) -> io::Result<Vec<ImportedFile>> {
+        let (first, last) = self.span().unwrap_or((0, 0));
+        let moment = |ns: u64| ClockTriple {
+            ticks: ns,
+            monotonic_ns: ns,
+            realtime_ns: self.wall_ns.map_or(0, |wall| u64::try_from(wall + i128::from(ns)).unwrap_or(0)),
+        };
+        let (start, end) = (moment(first), moment(last));
+        let boot_id = own_boot(&self.name);
+        let mut numbers = Numbers::default();
+        let detail = self.texts.of(self.format.as_bytes());
+        let mut files = Vec::new();
+        for state in &mut self.processes {
+            let Some(mut binding) = state.binding.take() else { continue };
+            let key = state.key.take().unwrap_or(Key::None);
+            let (pid, label) = numbers.give(&key);
+            let program = if state.name.is_empty() { label } else { std::mem::take(&mut state.name) };
+            *binding.writer.info_mut() = FileInfo {
+                pid,
+                parent_pid: state.parent,
+                rank: state.rank,
+                local_rank: state.local_rank,
+                boot_id,
+                start,
+                last: end,
+                state: STATE_ENDED,
+                host: std::mem::take(&mut state.host),
+                program,
+                folder: std::mem::take(&mut state.folder),
+                arguments: std::mem::take(&mut state.arguments),
+                ..FileInfo::default()
+            };
+            for (number, (name, device)) in &state.devices {
+                let name = binding.writer.string(name.as_bytes())?;
+                binding.writer.device(*number, name, device)?;
+            }
+            for what in What::ALL {
+                let why = if self.never.contains(&what) {
+                    wire::WHY_NOT_IN_FORMAT
+                } else if self.seen >> what as u16 & 1 == 0 && EXPECTED.contains(&what) {
+                    wire::WHY_NOT_IN_INPUT
+                } else {
+                    continue;
+                };
+                binding.statement(what as u16, why, detail, first, &self.texts)?;
+            }
+            files.push(ImportedFile { bytes: binding.finish()? });
+        }
+        Ok(files)
+    }
+}
+
+/// Kinds whose absence is told.
+const EXPECTED: [What; 3] = [What::Activity, What::Migrations, What::Faults];
+
+/// Clocks of two inputs have nothing to do with each other, but for the time of day.
+fn own_boot(name: &str) -> [u8; 16] {
+    static COUNT: AtomicU64 = AtomicU64::new(1);
+    let mut hasher = FxHasher::default();
+    name.hash(&mut hasher);
+    let id = u128::from(hasher.finish()) << 64 | u128::from(COUNT.fetch_add(1, Ordering::Relaxed));
+    id.to_be_bytes()
+}

@@ -1,0 +1,286 @@
+//! Values in a piece of JSON.
+
+use super::string::{Str, Wrong};
+use std::borrow::Cow;
+
+/// Why a value could not be read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Stop {
+    /// The piece ends before it.
+    Incomplete,
+    /// It is no JSON here.
+    Malformed,
+}
+
+/// What is not as JSON has it, and was read all the same.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Flaw {
+    /// A comma before a bracket, or two of them.
+    Comma,
+    /// NaN or an infinity.
+    NotFinite,
+    /// A backslash that begins no escape.
+    Escape,
+    /// Bytes that are no UTF-8.
+    Utf8,
+    /// Half of a surrogate pair.
+    Surrogate,
+    /// A control character in a string.
+    Control,
+    /// A number as JSON does not write them.
+    Number,
+}
+
+/// Flaws with their places in the piece.
+#[derive(Clone, Debug, Default)]
+pub struct Flaws {
+    /// The first ones.
+    pub list: Vec<(Flaw, usize)>,
+    /// Further ones.
+    pub more: u64,
+}
+
+impl Flaws {
+    fn add(&mut self, flaw: Flaw, at: usize) {
+        if self.list.len() < 64 {
+            self.list.push((flaw, at));
+        } else {
+            self.more += 1;
+        }
+    }
+}
+
+/// A value: numbers, words and strings as they stand, the inside of arrays and objects unread.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Value<'a> {
+    /// Nothing is there.
+    #[default]
+    None,
+    /// A number.
+    Number(&'a [u8]),
+    /// A string.
+    Text(Str<'a>),
+    /// `true` or `false`.
+    Bool(bool),
+    /// `null`.
+    Null,
+    /// NaN, Infinity.
+    NotFinite,
+    /// An array or object, brackets included.
+    Inner(&'a [u8]),
+}
+
+/// Reads values from a piece, one after another.
+pub struct Scanner<'a, 'f> {
+    bytes: &'a [u8],
+    /// Where it is.
+    pub at: usize,
+    flaws: &'f mut Flaws,
+}
+
+impl<'a, 'f> Scanner<'a, 'f> {
+    /// At the beginning of `bytes`.
+    pub const fn new(bytes: &'a [u8], flaws: &'f mut Flaws) -> Self {
+        Self { bytes, at: 0, flaws }
+    }
+
+    /// The next byte that is no white space, not taken.
+    ///
+    /// # Errors
+    /// At the end of the piece.
+    #[inline]
+    pub fn peek(&mut self) -> Result<u8, Stop> {
+        loop {
+            match self.bytes.get(self.at) {
+                Some(b' ' | b'\n' | b'\r' | b'\t') => self.at += 1,
+                Some(&byte) => return Ok(byte),
+                None => return Err(Stop::Incomplete),
+            }
+        }
+    }
+
+    /// Takes `byte` if it comes next.
+    ///
+    /// # Errors
+    /// At the end of the piece.
+    #[inline]
+    pub fn take(&mut self, byte: u8) -> Result<bool, Stop> {
+        let is = self.peek()? == byte;
+        self.at += usize::from(is);
+        Ok(is)
+    }
+
+    /// The next key of an object whose opening bracket, or last value, was taken; `None` at its end, which is taken.
+    ///
+    /// # Errors
+    /// At the end of the piece, or where there is no key.
+    #[inline]
+    pub fn key(&mut self, first: bool) -> Result<Option<Str<'a>>, Stop> {
+        let mut commas = usize::from(first);
+        loop {
+            match self.peek()? {
+                b',' => {
+                    commas += 1;
+                    if commas > 1 {
+                        self.flaws.add(Flaw::Comma, self.at);
+                    }
+                    self.at += 1;
+                }
+                b'}' => {
+                    if commas == 1 && !first {
+                        self.flaws.add(Flaw::Comma, self.at);
+                    }
+                    self.at += 1;
+                    return Ok(None);
+                }
+                b'"' if commas > 0 => break,
+                _ => return Err(Stop::Malformed),
+            }
+        }
+        let key = self.string()?;
+        if self.take(b':')? { Ok(Some(key)) } else { Err(Stop::Malformed) }
+    }
+
+    /// Whether another element of an array comes, whose opening bracket, or last element, was taken; its end is taken.
+    ///
+    /// # Errors
+    /// At the end of the piece, or where there is no element.
+    #[inline]
+    pub fn element(&mut self, first: bool) -> Result<bool, Stop> {
+        let mut commas = usize::from(first);
+        loop {
+            match self.peek()? {
+                b',' => {
+                    commas += 1;
+                    if commas > 1 {
+                        self.flaws.add(Flaw::Comma, self.at);
+                    }
+                    self.at += 1;
+                }
+                b']' => {
+                    if commas == 1 && !first {
+                        self.flaws.add(Flaw::Comma, self.at);
+                    }
+                    self.at += 1;
+                    return Ok(false);
+                }
+                _ if commas > 0 => return Ok(true),
+                _ => return Err(Stop::Malformed),
+            }
+        }
+    }
+
+    /// A string, whose opening quote comes next.
+    #[inline]
+    fn string(&mut self) -> Result<Str<'a>, Stop> {
+        let start = self.at + 1;
+        let mut at = start;
+        let mut escaped = false;
+        loop {
+            let rest = self.bytes.get(at..).ok_or(Stop::Incomplete)?;
+            // Most are short.
+            let near = rest.iter().take(16).position(|&byte| byte == b'"' || byte == b'\\');
+            let found = near.or_else(|| memchr::memchr2(b'"', b'\\', rest)).ok_or(Stop::Incomplete)?;
+            at += found;
+            if self.bytes.get(at) == Some(&b'"') {
+                break;
+            }
+            escaped = true;
+            match self.bytes.get(at + 1) {
+                Some(b'"' | b'\\' | b'/' | b'b' | b'f' | b'n' | b'r' | b't') => {}
+                Some(b'u') => {
+                    let digits = self.bytes.get(at + 2..at + 6).ok_or(Stop::Incomplete)?;
+                    if !digits.iter().all(u8::is_ascii_hexdigit) {
+                        self.flaws.add(Flaw::Escape, at);
+                    }
+                }
+                Some(_) => self.flaws.add(Flaw::Escape, at),
+                None => return Err(Stop::Incomplete),
+            }
+            at += 2;
+        }
+        self.at = at + 1;
+        Ok(Str { raw: self.bytes.get(start..at).unwrap_or(&[]), escaped })
+    }
+
+    /// The next value.
+    ///
+    /// # Errors
+    /// At the end of the piece, or where there is none.
+    #[inline]
+    pub fn value(&mut self) -> Result<Value<'a>, Stop> {
+        let first = self.peek()?;
+        let start = self.at;
+        match first {
+            b'"' => self.string().map(Value::Text),
+            b'{' | b'[' => {
+                self.skip_inner()?;
+                Ok(Value::Inner(self.bytes.get(start..self.at).unwrap_or(&[])))
+            }
+            _ => self.word(start),
+        }
+    }
+
+    /// A number or a word.
+    fn word(&mut self, start: usize) -> Result<Value<'a>, Stop> {
+        let rest = self.bytes.get(start..).unwrap_or(&[]);
+        let is_part = |byte: &u8| byte.is_ascii_alphanumeric() || matches!(byte, b'+' | b'-' | b'.' | b'_');
+        let length = rest.iter().position(|byte| !is_part(byte)).ok_or(Stop::Incomplete)?;
+        let word = rest.get(..length).unwrap_or(&[]);
+        let Some(first) = word.first() else { return Err(Stop::Malformed) };
+        self.at = start + length;
+        match word {
+            b"true" | b"True" => Ok(Value::Bool(true)),
+            b"false" | b"False" => Ok(Value::Bool(false)),
+            b"null" | b"None" => Ok(Value::Null),
+            b"NaN" | b"nan" | b"-NaN" | b"-nan" | b"Infinity" | b"-Infinity" | b"inf" | b"-inf" | b"+Infinity" => {
+                self.flaws.add(Flaw::NotFinite, start);
+                Ok(Value::NotFinite)
+            }
+            _ if first.is_ascii_digit() || matches!(first, b'-' | b'+' | b'.') => {
+                if matches!(first, b'+' | b'.') {
+                    self.flaws.add(Flaw::Number, start);
+                }
+                Ok(Value::Number(word))
+            }
+            _ => Err(Stop::Malformed),
+        }
+    }
+
+    /// Skips an array or object, whose opening bracket comes next, however deep it is.
+    fn skip_inner(&mut self) -> Result<(), Stop> {
+        let mut depth = 0u64;
+        loop {
+            let rest = self.bytes.get(self.at..).ok_or(Stop::Incomplete)?;
+            let found = rest.iter().position(|byte| matches!(byte, b'"' | b'{' | b'[' | b'}' | b']'));
+            self.at += found.ok_or(Stop::Incomplete)?;
+            match self.bytes.get(self.at) {
+                Some(b'"') => {
+                    self.string()?;
+                    continue;
+                }
+                Some(b'{' | b'[') => depth += 1,
+                _ => depth = depth.saturating_sub(1),
+            }
+            self.at += 1;
+            if depth == 0 {
+                return Ok(());
+            }
+        }
+    }
+
+    /// A string's text; what is wrong with it is told.
+    pub fn text(&mut self, string: &Str<'a>) -> Cow<'a, str> {
+        let mut wrong = Wrong::default();
+        let text = string.text(&mut wrong);
+        // The string lies in the piece: its address says where.
+        let at = (string.raw.as_ptr() as usize).saturating_sub(self.bytes.as_ptr() as usize);
+        for (is, flaw) in [(wrong.utf8, Flaw::Utf8), (wrong.surrogate, Flaw::Surrogate), (wrong.control, Flaw::Control)]
+        {
+            if is {
+                self.flaws.add(flaw, at);
+            }
+        }
+        text
+    }
+}
