@@ -2,13 +2,16 @@
 //!
 //! Every reader takes any bytes: what is whole is read, what is not becomes a [`crate::trace::Damage`].
 
+pub mod chrome;
 pub mod error;
+pub mod import;
 pub mod imported;
 pub mod json;
 pub mod native;
 pub mod open;
 pub mod sniff;
 pub mod text;
+pub mod unpack;
 
 pub use error::ParseError;
 pub use native::reader::{NativeReader, Progress};

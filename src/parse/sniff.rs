@@ -14,8 +14,22 @@ pub enum Format {
     Text,
     /// Frames, as they go through a pipe.
     Stream,
+    /// JSON: trace events of Chrome's form.
+    Json,
+    /// Packed by gzip.
+    Gzip,
+    /// Packed by Zstandard.
+    Zstd,
     /// Nothing is there yet: empty, or a header that has not been written.
     Nothing,
+}
+
+impl Format {
+    /// Whether it is read into native files first, which may take long.
+    #[must_use]
+    pub const fn is_imported(self) -> bool {
+        matches!(self, Self::Json | Self::Gzip | Self::Zstd)
+    }
 }
 
 /// First line of a text trace.
@@ -43,14 +57,30 @@ pub fn sniff(bytes: &dyn Bytes, file: &str) -> Result<Format, ParseError> {
     if text.starts_with(TEXT_MARK.as_bytes()) {
         return Ok(Format::Text);
     }
+    for (magic, format) in [(&b"\x1f\x8b"[..], Format::Gzip), (&b"\x28\xb5\x2f\xfd"[..], Format::Zstd)] {
+        if first.starts_with(magic) {
+            return Ok(format);
+        }
+    }
+    if is_json(text) {
+        return Ok(Format::Json);
+    }
     let what = seen(first);
     Err(ParseError::Format { file: file.to_owned(), what: format!("byte 0: {what}") })
 }
 
+/// An array or object: of text, a bracket alone proves little.
+fn is_json(text: &[u8]) -> bool {
+    let mut parts = text.trim_ascii_start().iter().copied().filter(|byte| !byte.is_ascii_whitespace());
+    match parts.next() {
+        Some(b'{') => matches!(parts.next(), Some(b'"' | b'}') | None),
+        Some(b'[') => matches!(parts.next(), Some(b'{' | b']' | b',') | None),
+        _ => false,
+    }
+}
+
 fn seen(first: &[u8]) -> String {
     const KNOWN: &[(&[u8], &str)] = &[
-        (b"\x1f\x8b", "gzip data is not supported yet; unpack it with gunzip"),
-        (b"\x28\xb5\x2f\xfd", "zstd data is not supported yet; unpack it with unzstd"),
         (b"SQLite format 3\0", "an SQLite database (nsys export?) is not supported yet"),
         (b"\x7fELF", "a program, not a trace; record it with `umtui record -o DIR -- PROGRAM`"),
         (b"NVTX", "an NVIDIA report is not supported; export it with `nsys export --type sqlite`"),
@@ -63,10 +93,6 @@ fn seen(first: &[u8]) -> String {
     ];
     if let Some((_, what)) = KNOWN.iter().find(|(magic, _)| first.starts_with(magic)) {
         return (*what).to_owned();
-    }
-    let trimmed = first.trim_ascii_start();
-    if trimmed.starts_with(b"{") || trimmed.starts_with(b"[") {
-        return "JSON (a Chrome or PyTorch trace?) is not supported yet".to_owned();
     }
     let line: Vec<u8> = first.iter().copied().take(24).take_while(|&byte| byte != b'\n').collect();
     format!(
@@ -93,8 +119,11 @@ mod tests {
         assert_eq!(of(b""), Ok(Format::Nothing));
         assert_eq!(of(&[0; 600]), Ok(Format::Nothing));
         assert_eq!(of(b"UMT"), Ok(Format::Nothing));
-        assert!(of(b"\x1f\x8b\x08").unwrap_err().contains("gzip data is not supported yet"));
-        assert!(of(b"  {\"traceEvents\"").unwrap_err().contains("JSON"));
+        assert_eq!(of(b"\x1f\x8b\x08"), Ok(Format::Gzip));
+        assert_eq!(of(b"\x28\xb5\x2f\xfd"), Ok(Format::Zstd));
+        assert_eq!(of(b"  {\"traceEvents\""), Ok(Format::Json));
+        assert_eq!(of(b"\xef\xbb\xbf[\n{"), Ok(Format::Json));
+        assert!(of(b"[info] started").is_err() && of(b"{x}").is_err());
         assert!(of(b"SQLite format 3\0").unwrap_err().contains("SQLite"));
         let odd = of(b"hello\x1b[31m\nworld").unwrap_err();
         assert!(odd.contains("hello\\x1b[31m") && !odd.contains('\n'), "{odd}");

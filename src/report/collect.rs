@@ -19,7 +19,7 @@ use crate::lens::{Selected, TimeRange};
 use crate::memory::transfers::LinkOptions;
 use crate::session::left_out::{LeftOut, left_out};
 use crate::session::{Loaded, Member, cost};
-use crate::trace::{Layer, NO_DEVICE, State, StreamId, StreamKind, Trace, TrackId};
+use crate::trace::{LaneOf, Layer, NO_DEVICE, State, StreamId, StreamKind, Trace, TrackId};
 
 /// What a report says. Text is as recorded; times are ns.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -60,6 +60,8 @@ pub struct Report {
     pub first_failures: Vec<FirstFailure>,
     /// Files that could not be read at all, a line each.
     pub unreadable: Vec<String>,
+    /// What else is to be known of the files.
+    pub notes: Vec<String>,
     /// Places that could not be read, a line each, as far as they are kept.
     pub damage: Vec<String>,
     /// Places that could not be read.
@@ -76,8 +78,8 @@ pub struct TraceBlock {
     pub threads: u64,
     pub streams: u64,
     pub devices: u64,
-    /// First event, ns since 1970.
-    pub start_unix_ns: u64,
+    /// First event, ns since 1970; `None` if the time of day is not known.
+    pub start_unix_ns: Option<u64>,
     pub duration_ns: u64,
     /// Calls that have ended.
     pub calls: u64,
@@ -300,6 +302,7 @@ impl Report {
             first_failures,
             unreadable,
             damage: loaded.damage(),
+            notes: loaded.notes(),
             damages: trace.damage.len() as u64 + trace.more_damage,
         }
     }
@@ -328,9 +331,9 @@ fn block(trace: &Trace, cells: [&Cells; 2]) -> TraceBlock {
         format: "native",
         threads: (0u32..).map(TrackId).zip(&trace.tracks).filter(|(id, track)| is_shown(trace, *id, track)).count()
             as u64,
-        streams: trace.streams.len() as u64,
+        streams: trace.streams.len() as u64 + imported_streams(trace),
         devices: devices.len() as u64,
-        start_unix_ns: first.map_or(0, |process| {
+        start_unix_ns: first.filter(|process| process.start.realtime_ns != 0).map(|process| {
             let since = i128::from(start_ns) - i128::from(process.start_ns);
             u64::try_from(i128::from(process.start.realtime_ns) + since).unwrap_or(0)
         }),
@@ -346,6 +349,17 @@ fn block(trace: &Trace, cells: [&Cells; 2]) -> TraceBlock {
         cost: crate::session::cost::cost(trace).map(|cost| (cost.per_call_ps, cost.share_ppm)),
         evidence: trace.evidence.levels().map(|level| format!("E{level}")).collect(),
     }
+}
+
+/// Streams of which only work is known, since the calls of an import do not name theirs.
+fn imported_streams(trace: &Trace) -> u64 {
+    if !trace.streams.is_empty() {
+        return 0;
+    }
+    let on_stream = |lane: &&crate::trace::activity::Lane| {
+        matches!(lane.of, LaneOf::Stream { stream, .. } if stream != umtui_wire::activity::NONE) && !lane.is_empty()
+    };
+    trace.activities.lanes().iter().filter(on_stream).count() as u64
 }
 
 /// Devices on which anything is recorded to have run, with their hosts.

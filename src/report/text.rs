@@ -68,6 +68,9 @@ fn head(report: &Report, out: &mut String) {
         line(out, if index == 0 { "damage" } else { "" }, place);
     }
     rest(out, report.damages.saturating_sub(DAMAGE as u64));
+    for (index, note) in report.notes.iter().take(DAMAGE).enumerate() {
+        line(out, if index == 0 { "note" } else { "" }, note);
+    }
 }
 
 fn lens_lines(lens: &LensBlock, out: &mut String) {

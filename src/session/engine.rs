@@ -325,5 +325,9 @@ pub(super) fn damage(trace: &Trace, feed: &Feed) -> Option<String> {
 pub(super) fn describe(trace: &Trace, feed: &Feed, damage: &Damage) -> String {
     let unit = if feed.is_text(damage.file) { "line" } else { "byte" };
     let file = trace.files.get(damage.file).map_or("?", String::as_str);
+    if feed.imported(damage.file).is_some() {
+        // It says itself where.
+        return format!("{file}: {}", damage.why);
+    }
     format!("{file}: {unit} {}: {}", damage.offset, damage.why)
 }

@@ -1,12 +1,15 @@
 //! The files of a session, read on as they grow.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, Instant, SystemTime};
 
 use super::alive::{Boot, Life, believed};
+use super::importing::Importing;
+use crate::parse::import::Import;
+use crate::parse::imported::Imported;
 use crate::parse::sniff::{Format, sniff};
 use crate::parse::{NativeReader, ParseError, Progress, text};
 use crate::source::{Arrived, FileBytes, Found, Life as Sent, Paths, Pipe, Spooled, is_pipe, pipe};
@@ -36,6 +39,10 @@ pub(super) struct Feed {
     by_process: Vec<usize>,
     /// Which files of the trace are texts.
     texts: BTreeSet<usize>,
+    /// Format of those that were imported.
+    imported: BTreeMap<usize, &'static str>,
+    /// Inputs that are being imported.
+    imports: Vec<Importing>,
     /// Files that could not be read, in a line each.
     failures: Vec<String>,
     boot: Boot,
@@ -99,6 +106,8 @@ impl Feed {
             files: Vec::new(),
             by_process: Vec::new(),
             texts: BTreeSet::new(),
+            imported: BTreeMap::new(),
+            imports: Vec::new(),
             failures: Vec::new(),
             boot: Boot::current(),
             looked: None,
@@ -124,9 +133,14 @@ impl Feed {
                 Ok(Opened::Nothing) => self.waiting.push(found),
                 // A run's folder also holds the program's output and the names of call sites.
                 Err(ParseError::Format { .. }) if !found.named => {}
-                opened => self.take(opened, Some(&found.path)),
+                opened => {
+                    let imports = self.imports.len();
+                    self.take(opened, Some(&found.path));
+                    self.imports.iter_mut().skip(imports).for_each(|import| import.named = found.named);
+                }
             }
         }
+        self.look_at_imports(trace);
         let all = self.look_at_pipes(trace) || all;
         if all {
             self.looked = Some(now);
@@ -144,9 +158,49 @@ impl Feed {
                 readers.into_iter().for_each(|reader| self.add(Open::new(reader, None)));
             }
             Ok(Opened::Stream(pipe)) => self.pipes.push(pipe),
+            Ok(Opened::Import(import)) => self.imports.push(import),
             Ok(Opened::Nothing) => {}
             Err(error) => self.failures.push(error.to_string()),
         }
+    }
+
+    /// Takes what has been imported.
+    fn look_at_imports(&mut self, trace: &mut Trace) {
+        for mut import in std::mem::take(&mut self.imports) {
+            match import.result() {
+                None => self.imports.push(import),
+                Some(Ok(Import::Files(imported))) => self.take_imported(&import.name, imported, trace),
+                Some(Ok(Import::Unpacked(bytes, broken))) => {
+                    let file = trace.files.len();
+                    let opened = open_bytes(bytes, &import.name, trace);
+                    self.take(opened, None);
+                    if let (Some(why), true) = (broken, trace.files.len() > file) {
+                        trace.add_damage(file, 0, why);
+                    }
+                }
+                // A run's folder may hold anything.
+                Some(Err(ParseError::Format { .. })) if !import.named => {}
+                Some(Err(error)) => self.failures.push(error.to_string()),
+            }
+        }
+    }
+
+    fn take_imported(&mut self, name: &str, imported: Imported, trace: &mut Trace) {
+        let first = trace.files.len();
+        for file in imported.files {
+            match NativeReader::open(file.bytes, name, trace) {
+                Ok(reader) => {
+                    self.imported.insert(reader.file(), imported.format);
+                    self.add(Open::new(reader, None));
+                }
+                Err(error) => self.failures.push(error.to_string()),
+            }
+        }
+        for (line, why) in imported.lost {
+            trace.add_damage(first, line, why);
+        }
+        trace.notes.extend(imported.notes.into_iter().map(|note| (first, note)));
+        trace.touch();
     }
 
     /// Takes what has come through pipes; whether one of them has come to its end.
@@ -160,7 +214,7 @@ impl Feed {
                         Ok(reader) => self.add(Open::of_stream(reader, file)),
                         Err(error) => self.failures.push(error.to_string()),
                     },
-                    Arrived::Whole(bytes) => match open_bytes(bytes, pipe.name(), trace) {
+                    Arrived::Whole(bytes) => match open_file(bytes, pipe.name(), trace) {
                         Ok(Opened::Nothing) => self.failures.push(format!("{}: no trace came", pipe.name())),
                         // Read as frames it would come back here.
                         Ok(Opened::Stream(_)) => self.failures.push(format!(
@@ -254,10 +308,13 @@ impl Feed {
 
     /// Bytes read and bytes there are; `None` once everything has been read.
     pub(super) fn opening(&self) -> Option<(u64, u64)> {
-        if self.files.iter().all(|file| file.caught_up) {
+        if self.files.iter().all(|file| file.caught_up) && self.imports.is_empty() {
             return None;
         }
-        let shares = self.files.iter().map(|file| file.reader.share());
+        // While anything is imported, its bytes are what is waited for.
+        let imports = self.imports.iter().map(Importing::share);
+        let files = self.files.iter().filter(|_| self.imports.is_empty());
+        let shares = imports.chain(files.map(|file| file.reader.share()));
         Some(shares.fold((0, 0), |(read, all), share| (read + share.0, all + share.1)))
     }
 
@@ -286,6 +343,16 @@ impl Feed {
     /// Whether the file of a process has been removed, or another put in its place.
     pub(super) fn is_removed(&self, process: ProcessId) -> bool {
         self.of(process).is_some_and(|file| file.removed)
+    }
+
+    /// Whether anything is still being imported.
+    pub(super) fn imports(&self) -> bool {
+        !self.imports.is_empty()
+    }
+
+    /// Format of a file of the trace, if it was imported.
+    pub(super) fn imported(&self, file: usize) -> Option<&'static str> {
+        self.imported.get(&file).copied()
     }
 
     /// Whether a file of the trace is a text.
@@ -421,6 +488,8 @@ enum Opened {
     Text(Vec<NativeReader>),
     /// A stream of frames that was kept in a file.
     Stream(Pipe),
+    /// A foreign format, or packed.
+    Import(Importing),
     /// Nothing is there yet.
     Nothing,
 }
@@ -428,18 +497,31 @@ enum Opened {
 fn open(path: &Path, trace: &mut Trace) -> Result<Opened, ParseError> {
     let name = path.display().to_string();
     let bytes = Arc::new(FileBytes::open(path).map_err(|source| cannot_read(path, source))?);
-    open_bytes(bytes, &name, trace)
+    open_file(bytes, &name, trace)
 }
 
-fn open_bytes(bytes: Arc<FileBytes>, name: &str, trace: &mut Trace) -> Result<Opened, ParseError> {
-    match sniff(&*bytes, name)? {
+fn open_file(file: Arc<FileBytes>, name: &str, trace: &mut Trace) -> Result<Opened, ParseError> {
+    if sniff(&*file, name)? == Format::Stream {
+        let pipe = file.again().and_then(|file| Pipe::of_file(file, name));
+        return pipe.map(Opened::Stream).map_err(|source| cannot_read(Path::new(name), source));
+    }
+    open_bytes(file, name, trace)
+}
+
+fn open_bytes(bytes: Arc<dyn Bytes>, name: &str, trace: &mut Trace) -> Result<Opened, ParseError> {
+    let format = sniff(&*bytes, name)?;
+    match format {
+        _ if format.is_imported() => {
+            let import = Importing::start(bytes, format, name);
+            return import.map(Opened::Import).map_err(|source| cannot_read(Path::new(name), source));
+        }
         Format::Nothing => return Ok(Opened::Nothing),
         Format::Text => return open_text(&*bytes, name, trace).map(Opened::Text),
         Format::Stream => {
-            let pipe = bytes.again().and_then(|file| Pipe::of_file(file, name));
-            return pipe.map(Opened::Stream).map_err(|source| cannot_read(Path::new(name), source));
+            let what = "a packed stream of frames; unpack it into `umtui open -`".to_owned();
+            return Err(ParseError::Format { file: name.to_owned(), what });
         }
-        Format::Native => {}
+        _ => {}
     }
     match NativeReader::open(bytes, name, trace) {
         Ok(reader) => Ok(Opened::Native(Box::new(reader))),

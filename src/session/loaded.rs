@@ -72,7 +72,9 @@ impl Loaded {
                 _ => None,
             };
             tell(Headway { stage: Stage::Reading, share, events: engine.model.trace.events() });
-            if !more && engine.feed.opening().is_none() {
+            if !more && engine.feed.imports() {
+                std::thread::sleep(PAUSE);
+            } else if !more && engine.feed.opening().is_none() {
                 if !engine.feed.streams() {
                     break;
                 }
@@ -330,15 +332,22 @@ impl Loaded {
         calls_by_process(self.trace())
     }
 
-    /// Format of the files: `native`, `text`, or `mixed`.
+    /// Format of the files: `native`, `text`, that of an import, or `mixed`.
     #[must_use]
     pub fn format(&self) -> &'static str {
-        let texts = (0..self.trace().files.len()).filter(|&file| self.engine.feed.is_text(file)).count();
-        match texts {
-            0 => "native",
-            _ if texts == self.trace().files.len() => "text",
-            _ => "mixed",
-        }
+        let feed = &self.engine.feed;
+        let of = |file| feed.imported(file).unwrap_or(if feed.is_text(file) { "text" } else { "native" });
+        let mut formats = (0..self.trace().files.len()).map(of);
+        let first = formats.next().unwrap_or("native");
+        if formats.all(|format| format == first) { first } else { "mixed" }
+    }
+
+    /// What else is to be known of the files, in a line each, safe for the terminal.
+    #[must_use]
+    pub fn notes(&self) -> Vec<String> {
+        let trace = self.trace();
+        let name = |file: usize| trace.files.get(file).map_or("?", String::as_str);
+        trace.notes.iter().map(|(file, note)| safe(&format!("{}: {note}", name(*file))).into_owned()).collect()
     }
 
     /// Why the recording of a process is not what it could be.

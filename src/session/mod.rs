@@ -8,6 +8,7 @@ pub mod child;
 pub mod evidence;
 pub mod handle;
 mod headway;
+mod importing;
 pub mod safe;
 pub mod search;
 pub mod view;

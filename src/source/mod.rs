@@ -11,7 +11,7 @@ pub mod frames;
 pub mod pipe;
 pub mod poll;
 pub mod spool;
-mod temporary;
+pub mod temporary;
 pub mod watch;
 
 pub use file::FileBytes;

@@ -259,6 +259,14 @@ impl Pump {
 
 /// Whether these are the first bytes of a trace that is no stream of frames.
 fn is_trace(head: &[u8]) -> bool {
-    const TRACES: [&[u8]; 3] = [b"# umtui trace", b"\xef\xbb\xbf# umtui trace", &umtui_wire::header::MAGIC];
-    TRACES.iter().any(|trace| head.starts_with(trace))
+    const TRACES: [&[u8]; 5] = [
+        b"# umtui trace",
+        b"\xef\xbb\xbf# umtui trace",
+        &umtui_wire::header::MAGIC,
+        // gzip and Zstandard.
+        b"\x1f\x8b",
+        b"\x28\xb5\x2f\xfd",
+    ];
+    let json = head.strip_prefix(b"\xef\xbb\xbf").unwrap_or(head).trim_ascii_start();
+    matches!(json.first(), Some(b'{' | b'[')) || TRACES.iter().any(|trace| head.starts_with(trace))
 }

@@ -75,6 +75,9 @@ pub struct Trace {
     pub damage: Vec<Damage>,
     /// Damages that were not kept.
     pub more_damage: u64,
+    /// What else is to be known of files: what was mended in them, what has no place here. File and line, not safe for
+    /// the terminal.
+    pub notes: Vec<(usize, String)>,
     /// Kinds of evidence.
     pub evidence: Evidence,
     /// What the GPU and the driver did.

@@ -77,7 +77,7 @@ pub fn pair(
     let mut open: Vec<EdgeRecord> = Vec::new();
     let mut moment: Vec<Option<EdgeRecord>> = Vec::new();
     let mut track = None;
-    let mut next = edges.next()?;
+    let mut next = edges.take_next()?;
     while let Some(first) = next {
         if track != Some(first.track) {
             leave(&mut open, slices, spool, repairs)?;
@@ -89,7 +89,7 @@ pub fn pair(
                 break;
             }
             moment.push(Some(edge));
-            next = edges.next()?;
+            next = edges.take_next()?;
         }
         for at in 0..moment.len() {
             let Some(edge) = moment.get_mut(at).and_then(Option::take) else { continue };

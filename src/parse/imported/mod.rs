@@ -42,4 +42,4 @@ pub use texts::Text;
 pub use work::Work;
 
 #[cfg(test)]
-mod tests;
+pub(super) mod tests;

@@ -316,7 +316,7 @@ impl Target {
         self.span = (self.span.0.min(start), self.span.1.max(end.min(LAST)));
     }
 
-    fn next(&mut self) -> u64 {
+    fn number(&mut self) -> u64 {
         self.sequence += 1;
         self.sequence
     }
@@ -327,7 +327,7 @@ impl Target {
     /// When a temporary file cannot be written.
     pub fn call(&mut self, thread: Thread, call: &Call) -> io::Result<()> {
         self.reach(call.start, call.end.unwrap_or(call.start));
-        let sequence = self.next();
+        let sequence = self.number();
         self.slices.push(Slice::call(thread.0, sequence, call), &*self.spool)
     }
 
@@ -357,7 +357,7 @@ impl Target {
 
     fn slice(&mut self, thread: Thread, kind: Kind, range: &Range) -> io::Result<()> {
         self.reach(range.start, range.end.unwrap_or(range.start));
-        let sequence = self.next();
+        let sequence = self.number();
         self.slices.push(Slice::range(thread.0, sequence, kind, range), &*self.spool)
     }
 
@@ -385,7 +385,7 @@ impl Target {
         let record = EdgeRecord {
             track,
             ns: range.start.min(LAST),
-            sequence: self.next(),
+            sequence: self.number(),
             payload,
             thread: thread.0,
             name: range.name.0,
@@ -541,7 +541,7 @@ impl Target {
         let mut slices = std::mem::take(&mut self.slices).finish();
         let mut current: Option<(u32, usize, Lanes)> = None;
         let mut count = 0u32;
-        while let Some(slice) = slices.next()? {
+        while let Some(slice) = slices.take_next()? {
             count = count.wrapping_add(1);
             if count.is_multiple_of(1 << 16) {
                 self.progress.check()?;

@@ -270,7 +270,7 @@ impl<'a, 'f> Scanner<'a, 'f> {
     }
 
     /// A string's text; what is wrong with it is told.
-    pub fn text(&mut self, string: &Str<'a>) -> Cow<'a, str> {
+    pub fn text<'s>(&mut self, string: &Str<'s>) -> Cow<'s, str> {
         let mut wrong = Wrong::default();
         let text = string.text(&mut wrong);
         // The string lies in the piece: its address says where.

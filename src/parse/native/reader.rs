@@ -371,6 +371,14 @@ pub(super) fn cut(piece: &mut Piece, slot: u32, file: &File, trace: &mut Trace) 
 /// What to add to a process's MONOTONIC time: zero on the first file's host.
 fn axis_offset(trace: &Trace, process: &Process) -> i64 {
     let Some(first) = trace.processes.first() else { return 0 };
+    let same_input = |other: &&Process| other.boot_id == process.boot_id && process.boot_id != [0; 16];
+    if (process.start.realtime_ns == 0) != (first.start.realtime_ns == 0)
+        && !trace.processes.iter().any(|p| same_input(&p))
+    {
+        // Nobody knows how their times compare: side by side more is seen than years apart.
+        let apart = i128::from(first.start_ns) - i128::from(process.start.monotonic_ns);
+        return i64::try_from(apart).unwrap_or(0);
+    }
     let same_boot = |other: &&Process| {
         other.boot_id == process.boot_id && (process.boot_id != [0; 16] || other.host == process.host)
     };

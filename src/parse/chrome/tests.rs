@@ -1,0 +1,246 @@
+//! Small documents of each kind.
+
+use super::import;
+use crate::parse::imported::Imported;
+use crate::parse::imported::tests::{load, target};
+use crate::trace::{ActivityKind, RangeKind, Trace};
+use proptest::prelude::*;
+use serde_json::{Value, json};
+
+fn read(text: &[u8]) -> (Trace, Imported) {
+    let imported = import(text, "a.json", target()).unwrap();
+    (load(&imported), imported)
+}
+
+/// Ranges by name, with start, end and thread's name, sorted.
+fn ranges(trace: &Trace) -> Vec<Named> {
+    let mut list = Vec::new();
+    for (at, track) in trace.tracks.iter().enumerate() {
+        for range in trace.ranges.of(crate::trace::TrackId(at as u32)) {
+            let name = trace.names.get(trace.activities.name(range.name)).to_owned();
+            list.push((name, range.start_ns, range.end_ns(), trace.names.get(track.name).to_owned()));
+        }
+    }
+    list.sort();
+    list
+}
+
+fn lines(imported: &Imported) -> String {
+    let lost: Vec<&str> = imported.lost.iter().map(|(_, line)| line.as_str()).collect();
+    format!("{}\n{}", lost.join("\n"), imported.notes.join("\n"))
+}
+
+const KINETO: &str = r#"{"schemaVersion": 1, "deviceProperties": [{"id": 0, "name": "NVIDIA X", "totalGlobalMem": 1000, "computeMajor": 9, "computeMinor": 0, "numSms": 132}],
+  "distributedInfo": {"rank": 3},
+  "traceEvents": [
+  {"ph": "X", "cat": "cpu_op", "name": "aten::add", "pid": 12, "tid": 12, "ts": 100.000, "dur": 50.5, "args": {"External id": 1}},
+  {"ph": "X", "cat": "cuda_runtime", "name": "cudaLaunchKernel", "pid": 12, "tid": 12, "ts": 110.001, "dur": 4, "args": {"cbid": 211, "correlation": 5}},
+  {"ph": "X", "cat": "cuda_driver", "name": "cuLaunchKernel", "pid": 12, "tid": 12, "ts": 111, "dur": 2, "args": {"correlation": 6}},
+  {"ph": "X", "cat": "kernel", "name": "saxpy", "pid": 0, "tid": 7, "ts": 120, "dur": 1.234, "args": {"device": 0, "context": 1, "stream": 7, "correlation": 5, "registers per thread": 32, "grid": [8, 1, 1], "block": [128, 1, 1]}},
+  {"ph": "X", "cat": "gpu_memcpy", "name": "Memcpy HtoD (Pageable -> Device)", "pid": 0, "tid": 20, "ts": 122, "dur": 1, "args": {"device": 0, "context": 1, "stream": 20, "correlation": 9, "bytes": 4096}},
+  {"ph": "X", "cat": "gpu_memset", "name": "Memset (Device)", "pid": 0, "tid": 7, "ts": 124, "dur": 1, "args": {"device": 0, "context": 1, "stream": 7, "correlation": 10, "bytes": 64}},
+  {"ph": "X", "cat": "cuda_sync", "name": "Stream Sync", "pid": 0, "tid": 7, "ts": 125, "dur": 8, "args": {"cuda_sync_kind": "Stream Sync", "stream": 7, "correlation": 15, "device": 0, "context": 1}},
+  {"ph": "i", "cat": "cpu_instant_event", "s": "t", "name": "[memory]", "pid": 12, "tid": 12, "ts": 126, "args": {"Addr": 140000000000, "Bytes": -512, "Device Type": 1, "Device Id": 0}},
+  {"ph": "s", "id": 5, "pid": 12, "tid": 12, "ts": 110.001, "cat": "ac2g", "name": "ac2g"},
+  {"ph": "f", "id": 5, "pid": 0, "tid": 7, "ts": 120, "cat": "ac2g", "name": "ac2g", "bp": "e"},
+  {"ph": "X", "cat": "Trace", "ts": 99, "dur": 200, "pid": "Spans", "tid": "PyTorch Profiler", "name": "PyTorch Profiler (0)"},
+  {"name": "process_name", "ph": "M", "ts": 0, "pid": 12, "tid": 0, "args": {"name": "python3"}}
+  ], "traceName": "x.json", "baseTimeNanoseconds": 1727743122000000000}"#;
+
+#[test]
+fn kineto_is_calls_work_and_ranges() {
+    let (trace, imported) = read(KINETO.as_bytes());
+    assert_eq!(trace.processes.len(), 1);
+    let process = &trace.processes[0];
+    assert_eq!((process.pid, trace.names.get(process.program), process.rank), (12, "python3", Some(3)));
+    assert_eq!((trace.calls(), trace.start_ns()), (2, 99_000));
+    assert_eq!(process.start.realtime_ns, 1_727_743_122_000_099_000);
+    let mut kinds = Vec::new();
+    for lane in trace.activities.lanes() {
+        lane.for_each(0, |_, one| kinds.push((one.kind, one.start_ns, one.duration_ns, one.correlation)));
+    }
+    kinds.sort_by_key(|kind| kind.1);
+    assert_eq!(kinds[0], (ActivityKind::Kernel, 120_000, 1234, 5));
+    assert_eq!(
+        (kinds[1].0, kinds[2].0, kinds[3].0, kinds[4].0),
+        (ActivityKind::Copy, ActivityKind::Set, ActivityKind::Wait, ActivityKind::Memory)
+    );
+    let submits = &trace.activities.of(crate::trace::ProcessId(0)).unwrap().submits;
+    assert_eq!(submits.len(), 1);
+    assert_eq!(ranges(&trace).len(), 2);
+    assert!(imported.lost.is_empty() && trace.damage.is_empty(), "{:?} {:?}", imported.lost, trace.damage);
+    let device = &trace.activities.of(crate::trace::ProcessId(0)).unwrap().devices[&0];
+    assert_eq!((trace.names.get(device.name), device.multiprocessors), ("NVIDIA X", 132));
+}
+
+#[test]
+fn damage_costs_only_what_is_damaged() {
+    for (text, seen, told) in [
+        (r#"[{"name":"a","ph":"X","ts":1,"dur":2},"#, 1, "before its brackets are closed"),
+        (r#"[{"name":"a","ph":"X","ts":1,"dur":2},]"#, 1, "commas too many (at 1:39"),
+        (r#"{"traceEvents":[{"name":"a","ph":"X","ts":1,"dur":2}, {"name":"b","ph":"X","ts":"#, 1, "in the middle"),
+        (
+            r#"[{"name":"a","ph":"X","ts":1,"dur":NaN}, {"name":"b","ph":"X","ts":Infinity}]"#,
+            1,
+            "NaN or Infinity for a number: 2 (at 1:36",
+        ),
+        (r#"[{"name":"C:\Users\x","ph":"X","ts":1,"dur":1}]"#, 1, "begin no escape"),
+        ("[{\"name\":\"a\u{1}\",\"ph\":\"X\",\"ts\":1,\"dur\":1}]", 1, "control characters"),
+        (r#"[{"name":"\ud800","ph":"X","ts":1,"dur":1}]"#, 1, "surrogate"),
+        (r#"[{"name":"a","ph" "X"}, {"name":"b","ph":"X","ts":1,"dur":1}]"#, 1, "JSON is damaged"),
+        (r#"[17, {"name":"b","ph":"X","ts":1,"dur":1}, {"x":1}]"#, 1, "that are none: 2"),
+        (r#"[{"name":"b","ph":"XXX","ts":1,"dur":1}]"#, 0, "unknown phase"),
+        (r#"[{"name":"b","ph":"X","dur":1}]"#, 0, "without a time"),
+        (r#"[{"name":"b","ph":"X","ts":-5,"dur":1}]"#, 1, "before time zero"),
+        (r#"[{"name":"b","ph":"X","ts":5,"dur":-1},{"name":"b","ph":"X","ts":5}]"#, 2, "shown as unfinished: 2"),
+        (r#"[{"name":"b","ph":"C","ts":5,"args":{"a":1}}]"#, 0, "counters: 1"),
+        ("\u{feff}[] tail", 0, "after the end"),
+    ] {
+        let (trace, imported) = read(text.as_bytes());
+        assert_eq!(ranges(&trace).len(), seen, "{text}");
+        assert!(lines(&imported).contains(told), "{text}: {}", lines(&imported));
+        assert!(trace.damage.is_empty(), "{:?}", trace.damage);
+    }
+    let (_, imported) = read(b"[{\"name\":\"\xff\",\"ph\":\"X\",\"ts\":1,\"dur\":1}]");
+    assert!(lines(&imported).contains("not UTF-8"));
+    assert!(import(&b"{\"a\": 1}"[..], "a.json", target()).is_err());
+    assert!(import(&b"17"[..], "a.json", target()).is_err());
+}
+
+#[test]
+fn slices_of_all_phases_become_ranges() {
+    let text = r#"{"traceEvents": [
+        {"name":"a","ph":"B","ts":1,"pid":1,"tid":1}, {"name":"b","ph":"b","cat":"x","id":"0x1","ts":2,"pid":1,"tid":1},
+        {"ph":"E","ts":3,"pid":1,"tid":1}, {"name":"b","ph":"e","cat":"x","id":"0x1","ts":5,"pid":1,"tid":2},
+        {"name":"m","ph":"i","ts":4,"pid":1,"tid":1}, {"name":"c","ph":"X","ts":"6.5","dur":"1","pid":"p","tid":"t"}]}"#;
+    let (trace, imported) = read(text.as_bytes());
+    let seen: Vec<_> = ranges(&trace).into_iter().map(|(name, start, end, _)| (name, start, end)).collect();
+    let row = |name: &str, start, end| (name.to_owned(), start, Some(end));
+    assert_eq!(seen, [row("a", 1000, 3000), row("b", 2000, 5000), row("c", 6500, 7500), row("m", 4000, 4000)]);
+    assert_eq!(trace.processes.len(), 2);
+    assert!(imported.lost.is_empty(), "{:?}", imported.lost);
+    let kinds: Vec<RangeKind> = (0..trace.tracks.len() as u32)
+        .flat_map(|track| {
+            trace.ranges.of(crate::trace::TrackId(track)).iter().map(|range| range.kind).collect::<Vec<_>>()
+        })
+        .collect();
+    assert!(kinds.contains(&RangeKind::Mark) && kinds.contains(&RangeKind::Started));
+}
+
+#[test]
+fn tensorflow_says_it_in_arguments() {
+    let text = r#"{"traceEvents": [
+        {"ph":"M","pid":1,"name":"process_name","args":{"name":"/device:GPU:1"}},
+        {"ph":"X","pid":1,"tid":13,"ts":10,"dur":2,"name":"fusion_1","args":{"correlation_id":"7","kernel_details":"regs:32 static_shared:0 dynamic_shared:16 grid:8,1,1 block:256,1,1 occ_pct:100"}},
+        {"ph":"X","pid":1,"tid":14,"ts":13,"dur":2,"name":"MemcpyH2D","args":{"memcpy_details":"kind_src:host kind_dst:device size:800 dest:0 async:1"}},
+        {"ph":"X","pid":9,"tid":1,"ts":8,"dur":1,"name":"cuLaunchKernel: fusion_1","args":{"correlation_id":"7"}},
+        {"ph":"X","pid":9,"tid":1,"ts":7,"dur":3,"name":"Executor","args":{}}]}"#;
+    let (trace, _) = read(text.as_bytes());
+    assert_eq!((trace.calls(), trace.activities.records(), ranges(&trace).len()), (1, 2, 1));
+    assert_eq!(trace.activities.of(crate::trace::ProcessId(0)).unwrap().submits.len(), 1);
+}
+
+/// What a trace holds, whatever order it came in.
+type Named = (String, u64, Option<u64>, String);
+
+fn summary(trace: &Trace) -> (Vec<Named>, Vec<(u64, u64)>, Vec<(u64, u64, u8)>) {
+    let (mut work, mut calls) = (Vec::new(), Vec::new());
+    for lane in trace.activities.lanes() {
+        lane.for_each(0, |_, one| work.push((one.start_ns, one.duration_ns)));
+    }
+    for track in &trace.tracks {
+        track.for_each(0..track.len(), |call| calls.push((call.start_ns, call.duration_ns, call.depth)));
+    }
+    work.sort_unstable();
+    calls.sort_unstable();
+    (ranges(trace), work, calls)
+}
+
+fn events() -> impl Strategy<Value = Vec<Value>> {
+    let one = (0u32..4, 0u32..3, 0u64..60, 0u64..20, 0u32..3).prop_map(|(kind, tid, ts, dur, name)| {
+        let name = format!("n{name}");
+        let mut event = json!({"ph": "X", "pid": 5, "tid": tid, "ts": ts, "dur": dur, "name": name});
+        event["cat"] = ["cpu_op", "cuda_runtime", "kernel", "other"][kind as usize].into();
+        event["args"] = json!({"correlation": ts + 1, "stream": tid, "device": 0, "x": [{"y": "\\\""}]});
+        event
+    });
+    prop::collection::vec(one, 1..40)
+}
+
+proptest! {
+    #[test]
+    fn order_of_events_and_keys_makes_no_difference(events in events(), seed in any::<u64>()) {
+        // The slices are made different, since of equal ones the first in the file is the outer.
+        let unique: Vec<Value> = events.into_iter().enumerate().map(|(at, mut event)| {
+            event["name"] = format!("n{at}").into();
+            event["ts"] = (event["ts"].as_u64().unwrap() * 100 + at as u64).into();
+            event
+        }).collect();
+        let plain = json!({"traceEvents": unique, "baseTimeNanoseconds": 1_700_000_000_000_000_000u64});
+        let (one, _) = read(plain.to_string().as_bytes());
+        let mut shuffled: Vec<&Value> = unique.iter().collect();
+        let length = shuffled.len();
+        for at in 0..length {
+            shuffled.swap(at, (seed as usize).wrapping_mul(at + 7).wrapping_add(at) % length);
+        }
+        let texts: Vec<String> = shuffled.iter().map(|event| {
+            let mut keys: Vec<String> = event.as_object().unwrap().iter().map(|(key, value)| format!("{key:?}: {value}")).collect();
+            let count = keys.len();
+            keys.rotate_left(seed as usize % count);
+            format!("{{{}}}", keys.join(" ,\n"))
+        }).collect();
+        let text = format!("{{\"baseTimeNanoseconds\": 1700000000000000000, \"traceEvents\": [{}]}}", texts.join(","));
+        let (other, imported) = read(text.as_bytes());
+        prop_assert_eq!(summary(&one), summary(&other));
+        prop_assert!(imported.lost.is_empty());
+        let twin = unique.iter().filter(|event| event["cat"] == "cuda_runtime").count() as u64;
+        prop_assert_eq!(one.calls(), twin);
+        let kernels = unique.iter().filter(|event| event["cat"] == "kernel").count() as u64;
+        prop_assert_eq!(one.activities.records(), kernels);
+        prop_assert_eq!(one.ranges.rows(), unique.len() as u64 - twin - kernels);
+    }
+
+    #[test]
+    fn cut_anywhere_all_whole_events_are_there(events in events(), cut in 0usize..4000) {
+        let text = Value::from(events.clone()).to_string();
+        let cut = cut.min(text.len());
+        let part = &text.as_bytes()[..cut];
+        if part.is_empty() {
+            return Ok(());
+        }
+        let (trace, imported) = read(part);
+        let mut whole = 0;
+        let mut at = 1;
+        for event in &events {
+            at += event.to_string().len();
+            whole += u64::from(at <= cut);
+            at += 1;
+        }
+        prop_assert_eq!(trace.calls() + trace.activities.records() + trace.ranges.rows(), whole);
+        prop_assert_eq!(imported.lost.is_empty(), cut == text.len());
+    }
+
+    #[test]
+    fn flipped_bits_end_in_some_trace(events in events(), flips in prop::collection::vec((0usize..5000, 0u8..8), 1..6)) {
+        let mut text = Value::from(events).to_string().into_bytes();
+        let length = text.len();
+        for (at, bit) in flips {
+            text[at % length] ^= 1 << bit;
+        }
+        if let Ok(imported) = import(&text[..], "a.json", target()) {
+            load(&imported);
+        }
+    }
+}
+
+#[test]
+fn deep_and_huge_arguments_are_skipped() {
+    let deep = format!("{}{}", "[".repeat(100_000), "]".repeat(100_000));
+    let long = "x".repeat(3 << 20);
+    let text = format!(
+        r#"[{{"args":{{"a":{deep},"b":"{long}"}},"ph":"X","ts":1,"dur":1,"name":"a"}},{{"ph":"X","ts":1,"dur":1,"name":"{long}"}}]"#
+    );
+    let (trace, imported) = read(text.as_bytes());
+    assert_eq!(ranges(&trace).len(), 2);
+    assert!(lines(&imported).contains("too long or too many"));
+}
