@@ -8,7 +8,10 @@ pub mod import;
 pub mod imported;
 pub mod json;
 pub mod native;
+#[cfg(feature = "sqlite")]
+pub mod nsys;
 pub mod open;
+pub mod pickle;
 pub mod sniff;
 pub mod text;
 pub mod unpack;

@@ -1,0 +1,10 @@
+//! Exports of Nsight Systems (`nsys export --type sqlite`), schemas 3.0 to 3.28.
+//!
+//! Tables are made lazily, and columns come and go with versions: what is not there is missing evidence, not an error.
+//! `database` reads any table in its own order with any columns missing, `rows` says which ones are known.
+
+pub mod database;
+pub mod rows;
+
+#[cfg(test)]
+mod tests;

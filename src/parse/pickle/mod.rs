@@ -1,0 +1,19 @@
+//! Python's pickle, protocols 0 to 5, as data: a restricted unpickler that executes nothing.
+//!
+//! A pickle is a program for a small machine with a stack, which may call any function of Python that it names. Here
+//! the machine has no functions: only a handful of names stand for containers that are known (`collections.OrderedDict`
+//! and such), every other is an error that says which. Containers are objects of a heap that values refer to by number,
+//! so what contains itself is no trouble; whoever goes through them bounds the depth.
+//!
+//! Memory is bounded by what the file may take as values; lengths are held against what is left of the file before
+//! anything is allocated.
+
+mod heap;
+mod input;
+mod machine;
+
+pub use heap::{Heap, Value};
+pub use machine::{PickleError, Why, looks_like, read};
+
+#[cfg(test)]
+mod tests;
