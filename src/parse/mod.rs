@@ -7,13 +7,19 @@ pub mod error;
 pub mod import;
 pub mod imported;
 pub mod json;
+mod lines;
 pub mod native;
 #[cfg(feature = "sqlite")]
 pub mod nsys;
+pub mod nvprof;
 pub mod open;
 pub mod pickle;
+pub mod rmm;
 pub mod sniff;
+#[cfg(test)]
+mod testing;
 pub mod text;
+pub mod torch;
 pub mod unpack;
 
 pub use error::ParseError;

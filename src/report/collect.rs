@@ -13,6 +13,7 @@ use super::migrated::{self, Moves};
 use super::ranges::{self, RangeRow};
 use super::rises::{self, Rises};
 use super::snapshot::SnapshotBlock;
+use super::told;
 use super::transfers::{self, Transfers};
 use crate::graph::{Cells, Gpu, QUANTILE_ERROR_PCT, Stats};
 use crate::lens::{Selected, TimeRange};
@@ -287,7 +288,7 @@ impl Report {
                 costs: cost::words(cost::cost(trace), cost::of_driver(loaded.all_gpu())),
                 ..block(trace, all)
             },
-            gpu: GpuBlock::of(trace, loaded.gpu()),
+            gpu: told::with(GpuBlock::of(trace, loaded.gpu()), trace, selected.is_some()),
             ranges: ranges::of(trace, selected),
             lens: LensBlock::of(loaded),
             graphs: graphs::of(loaded),

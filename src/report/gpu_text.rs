@@ -154,8 +154,9 @@ fn device_rows(device: &UnifiedDevice, out: &mut String) {
         table.row(vec![
             format!("{count:>8}"),
             sized(average(amounts)),
-            sized(Some(amounts.min)),
-            sized(Some(amounts.max)),
+            // Of sums without records neither is known.
+            sized(Some(amounts.min).filter(|_| amounts.min <= amounts.max)),
+            sized(Some(amounts.max).filter(|_| amounts.min <= amounts.max)),
             sized(Some(amounts.amount)),
             if amounts.total_ns == 0 { "-".to_owned() } else { duration(amounts.total_ns) },
             (*name).to_owned(),

@@ -20,6 +20,7 @@ mod rises;
 mod snapshot;
 mod table;
 mod text;
+mod told;
 mod transfers;
 
 #[cfg(test)]

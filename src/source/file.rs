@@ -4,7 +4,7 @@ use crate::trace::Bytes;
 use std::fs::{File, OpenOptions};
 use std::io;
 use std::os::fd::AsRawFd;
-use std::os::unix::fs::{FileExt, OpenOptionsExt};
+use std::os::unix::fs::{FileExt, MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
 /// A regular file, read at any offset. It may grow or be cut short meanwhile; if its name is taken away, what was
@@ -53,6 +53,12 @@ impl FileBytes {
 }
 
 impl Bytes for FileBytes {
+    fn named_file(&self) -> Option<PathBuf> {
+        // The name may have been given to another file.
+        let (own, named) = (self.file.metadata().ok()?, std::fs::metadata(&self.path).ok()?);
+        ((own.dev(), own.ino()) == (named.dev(), named.ino())).then(|| self.path.clone())
+    }
+
     fn len(&self) -> io::Result<u64> {
         Ok(self.file.metadata()?.len())
     }

@@ -17,6 +17,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use crate::trace::site::NAMED;
 use crate::trace::{SiteId, Trace};
 pub use elf::Resolver;
 pub use exports::{Export, Exports, ExportsError};
@@ -100,6 +101,12 @@ impl Symbols {
         }
         self.version += 1;
         Ok(damaged)
+    }
+
+    /// Takes the name of a place that an import knows by name ([`NAMED`]).
+    pub fn tell(&mut self, module: &str, offset: u64, symbol: Symbol) {
+        self.learn(Place { path: module.into(), build_id: NAMED.into(), offset }, Some(symbol));
+        self.version += 1;
     }
 
     /// Writes all names that are known of the trace's call sites into the side file at `path`.

@@ -1,6 +1,7 @@
 //! Sites as text.
 
 use super::Symbol;
+use crate::trace::site::NAMED;
 use crate::trace::{SiteId, Trace};
 
 /// Most characters of a function's name in a label.
@@ -18,6 +19,9 @@ pub(super) fn label(trace: &Trace, site: SiteId, symbol: Option<&Symbol>, others
     let function = shorten(&symbol.function);
     // Two call sites in one function must not look alike.
     match trace.sites.get(site) {
+        Some(site) if site.module.and_then(|id| trace.sites.module(id)).is_some_and(|one| one.build_id == NAMED) => {
+            function
+        }
         Some(site) => format!("{} +{:#x}", inner(&function), site.offset),
         None => function,
     }

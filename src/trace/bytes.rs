@@ -1,6 +1,7 @@
 //! Where raw bytes are read from, whatever holds them.
 
 use std::io;
+use std::path::PathBuf;
 use std::sync::Arc;
 
 /// Bytes that can be read at any offset; they may grow, or shrink, between two reads.
@@ -16,6 +17,11 @@ pub trait Bytes: Send + Sync {
     /// # Errors
     /// When reading fails; reading past the end is no error.
     fn read_at(&self, offset: u64, buffer: &mut [u8]) -> io::Result<usize>;
+
+    /// The file that holds exactly these bytes, if there is one that others can open.
+    fn named_file(&self) -> Option<PathBuf> {
+        None
+    }
 
     /// Whether there are none.
     ///
@@ -52,6 +58,10 @@ impl Bytes for Vec<u8> {
 }
 
 impl<B: Bytes + ?Sized> Bytes for &B {
+    fn named_file(&self) -> Option<PathBuf> {
+        (**self).named_file()
+    }
+
     fn len(&self) -> io::Result<u64> {
         (**self).len()
     }
@@ -62,6 +72,10 @@ impl<B: Bytes + ?Sized> Bytes for &B {
 }
 
 impl<B: Bytes + ?Sized> Bytes for Arc<B> {
+    fn named_file(&self) -> Option<PathBuf> {
+        (**self).named_file()
+    }
+
     fn len(&self) -> io::Result<u64> {
         (**self).len()
     }
@@ -72,6 +86,10 @@ impl<B: Bytes + ?Sized> Bytes for Arc<B> {
 }
 
 impl<B: Bytes + ?Sized> Bytes for Box<B> {
+    fn named_file(&self) -> Option<PathBuf> {
+        (**self).named_file()
+    }
+
     fn len(&self) -> io::Result<u64> {
         (**self).len()
     }

@@ -38,6 +38,9 @@ pub struct Module {
     pub identity: u32,
 }
 
+/// Build id of modules that are made up for call sites that an import knows by name: offsets in them mean nothing.
+pub const NAMED: &[u8] = b"by name";
+
 /// The site of a call, and whether it stays the same however late the call is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Found {

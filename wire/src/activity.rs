@@ -21,6 +21,9 @@ pub const KIND_GPU_CLOCK: u8 = 6;
 pub const KIND_EVIDENCE: u8 = 7;
 /// Events of the GPU were lost: word 1 ticks, word 2 how many, all ones if nobody knows.
 pub const KIND_DROPPED: u8 = 8;
+/// A sum of unified memory that an import knows without the events behind it: `a` is `UNIFIED_*`, `b` the device or
+/// [`NONE`]. Word 1 ticks, word 2 how many, word 3 bytes, word 4 how long in all, ns.
+pub const KIND_SUM: u8 = 9;
 
 /// Pointers that a submit record holds at most.
 pub const POINTERS_MAX: u16 = 33;

@@ -51,6 +51,8 @@ pub enum Released {
     Physical(u64),
     /// An array.
     Array(u64),
+    /// A caching allocator's block.
+    Block(u64),
     /// All that was made on a device.
     Device(u8),
 }
@@ -93,6 +95,8 @@ pub struct Ledger {
     /// What is behind mappings that are live.
     behind: FxHashMap<usize, usize>,
     arrays: FxHashMap<u64, usize>,
+    /// By address: they lie in segments, which are live too.
+    blocks: FxHashMap<u64, usize>,
     /// How often memory that is opened more than once is open beyond the first.
     opened: FxHashMap<u64, u32>,
 }
@@ -137,6 +141,11 @@ impl Ledger {
             }
             AllocationKind::Array => {
                 if let Some(old) = self.arrays.insert(made.address, index) {
+                    self.end(old, &unseen, End::Unseen);
+                }
+            }
+            AllocationKind::Block => {
+                if let Some(old) = self.blocks.insert(made.address, index) {
                     self.end(old, &unseen, End::Unseen);
                 }
             }
@@ -213,6 +222,11 @@ impl Ledger {
             }
             Released::Array(handle) => {
                 if let Some(index) = self.arrays.remove(&handle) {
+                    self.end(index, release, end);
+                }
+            }
+            Released::Block(address) => {
+                if let Some(index) = self.blocks.remove(&address) {
                     self.end(index, release, end);
                 }
             }

@@ -46,13 +46,15 @@ pub enum AllocationKind {
     Shared,
     /// An array for textures and surfaces, which has a handle and no address.
     Array,
+    /// A block that a caching allocator handed out of a segment, as the allocator itself tells it.
+    Block,
     /// A `__managed__` variable. Its address is recorded only where a call has asked for it.
     Static,
 }
 
 impl AllocationKind {
     /// All of them.
-    pub const ALL: [Self; 11] = [
+    pub const ALL: [Self; 12] = [
         Self::Device,
         Self::Managed,
         Self::Pinned,
@@ -63,6 +65,7 @@ impl AllocationKind {
         Self::Mapped,
         Self::Shared,
         Self::Array,
+        Self::Block,
         Self::Static,
     ];
 
@@ -80,15 +83,16 @@ impl AllocationKind {
             Self::Mapped => "mapped",
             Self::Shared => "shared",
             Self::Array => "array",
+            Self::Block => "block",
             Self::Static => "static",
         }
     }
 
-    /// Whether it adds to the memory in use. What is registered, mapped or opened was there before, and a graph's memory
-    /// is there only while the graph runs.
+    /// Whether it adds to the memory in use. What is registered, mapped or opened was there before, a block is part of a
+    /// segment, and a graph's memory is there only while the graph runs.
     #[must_use]
     pub const fn adds_memory(self) -> bool {
-        !matches!(self, Self::Registered | Self::Mapped | Self::Shared | Self::Graph)
+        !matches!(self, Self::Registered | Self::Mapped | Self::Shared | Self::Graph | Self::Block)
     }
 }
 

@@ -59,7 +59,9 @@ pub enum Size {
 impl Use {
     /// Of a function, by its name without endings.
     pub fn of(api: &Api, base: &str) -> Option<Self> {
-        use AllocationKind::{Device, Graph, Managed, Mapped, Physical, Pinned, Pool, Registered, Shared, Static};
+        use AllocationKind::{
+            Block, Device, Graph, Managed, Mapped, Physical, Pinned, Pool, Registered, Shared, Static,
+        };
         let argument = |role| api.signature.role(role).cloned();
         let kind = match bare(base) {
             "Malloc" | "MallocPitch" | "Malloc3D" | "MemAlloc" | "MemAllocPitch" => Device,
@@ -90,6 +92,12 @@ impl Use {
                 return Some(Self::ReleaseHandle(argument("mipmap")?, Released::Array));
             }
             "DeviceReset" | "DevicePrimaryCtxReset" => return Some(Self::Reset),
+            // What imported logs of allocators say.
+            "rmm::allocate" | "torch::segment_alloc" => Device,
+            "torch::alloc" => Block,
+            "rmm::deallocate" | "torch::segment_free" => return Some(Self::Release(argument("ptr")?, None)),
+            "torch::segment_unmap" => return Some(Self::Release(argument("ptr")?, argument("bytes"))),
+            "torch::free" => return Some(Self::ReleaseHandle(argument("ptr")?, Released::Block)),
             _ if base == "__cudaRegisterManagedVar" => {
                 let bytes = Size::Bytes(argument("bytes")?);
                 return Some(Self::Make { kind: Static, place: Place::Unknown, bytes, owner: None });

@@ -3,7 +3,8 @@
 use super::target::FunctionText;
 use super::texts::{Text, Texts};
 use crate::parse::native::writer::{FileInfo, NativeWriter};
-use crate::trace::Bytes;
+use crate::trace::activity::Told;
+use crate::trace::{Bytes, NO_DEVICE};
 use std::fs::File;
 use std::io;
 use std::sync::Arc;
@@ -84,6 +85,13 @@ impl Binding {
     /// Writes a record of the GPU.
     pub fn work(&mut self, record: &[u8], moment: u64) -> io::Result<()> {
         self.writer.record_bytes(COLLECTOR, record, moment)
+    }
+
+    /// Writes a sum without events.
+    pub fn told(&mut self, told: &Told) -> io::Result<()> {
+        let device = if told.device == NO_DEVICE { wire::NONE } else { u32::from(told.device) };
+        let head = Head { kind: wire::KIND_SUM, extra: 0, a: told.what, b: device }.word();
+        self.writer.record(COLLECTOR, &[head, 0, told.count, told.bytes, told.total_ns, 0], 0)
     }
 
     /// Says that some evidence is recorded, or why not.

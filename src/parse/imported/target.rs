@@ -9,13 +9,15 @@ use super::lanes::{Lanes, Output};
 use super::progress::Progress;
 use super::range::{Edge, Range};
 use super::repairs::{Place, Repair, Repairs};
+use super::sites::{SiteName, Sites};
 use super::slices::{Kind, LAST, Slice};
 use super::sorter::Sorter;
 use super::texts::{Text, Texts};
 use super::work::Work;
-use crate::parse::native::writer::FileInfo;
-use crate::trace::activity::Device;
+use crate::parse::native::writer::{FileInfo, ModuleRecord};
 use crate::trace::activity::evidence::What;
+use crate::trace::activity::{Device, Told};
+use crate::trace::site::NAMED;
 use crate::trace::{Bytes, Layer};
 use rustc_hash::{FxHashMap, FxHasher};
 use std::collections::BTreeMap;
@@ -89,6 +91,8 @@ pub struct Imported {
     pub lost: Vec<(u64, String)>,
     /// What was mended, what has no place in the model, and what else is to be known, a line each.
     pub notes: Vec<String>,
+    /// What call sites are called that the input knows by name.
+    pub names: Vec<SiteName>,
 }
 
 #[derive(Default)]
@@ -123,6 +127,7 @@ pub struct Target {
     spool: Arc<Spool>,
     progress: Arc<Progress>,
     texts: Texts,
+    sites: Sites,
     processes: Vec<ProcessState>,
     process_handles: FxHashMap<Key, u32>,
     threads: Vec<ThreadState>,
@@ -156,6 +161,7 @@ impl Target {
             spool,
             progress,
             texts: Texts::default(),
+            sites: Sites::default(),
             processes: Vec::new(),
             process_handles: FxHashMap::default(),
             threads: Vec::new(),
@@ -310,6 +316,25 @@ impl Target {
             Some((handle, false)) => Function(handle),
             None => Function(FUNCTIONS - 1),
         }
+    }
+
+    /// The call site with this name, to be put into [`Call::site`]. `module` is a library or program, or the source file
+    /// where there is none; what is not known is empty, a line zero.
+    pub fn site(&mut self, module: &str, function: &str, file: &str, line: u32) -> u64 {
+        self.sites.of(module, function, file, line)
+    }
+
+    /// A sum of unified memory that the input has without the events behind it.
+    ///
+    /// # Errors
+    /// When a temporary file cannot be written.
+    pub fn told(&mut self, process: Process, told: &Told) -> io::Result<()> {
+        let Some(at) = self.bound(process)? else { return Ok(()) };
+        let Some(binding) = self.processes.get_mut(at).and_then(|state| state.binding.as_mut()) else { return Ok(()) };
+        let moves = [wire::UNIFIED_TO_DEVICE, wire::UNIFIED_TO_HOST, wire::UNIFIED_BETWEEN_DEVICES];
+        let what = if moves.contains(&told.what) { What::Migrations } else { What::Faults };
+        self.seen |= 1 << what as u16;
+        binding.told(told)
     }
 
     fn reach(&mut self, start: u64, end: u64) {
@@ -519,7 +544,7 @@ impl Target {
             let kinds: Vec<String> = self.unplaced.iter().map(|(what, count)| format!("{what}: {count}")).collect();
             notes.push(format!("not shown, {}", kinds.join(", ")));
         }
-        Ok(Imported { format: self.format, files, lost, notes })
+        Ok(Imported { format: self.format, files, lost, notes, names: self.sites.into_names() })
     }
 
     /// Work at time zero: there where everything else is near, without a time otherwise.
@@ -613,6 +638,11 @@ impl Target {
                 arguments: std::mem::take(&mut state.arguments),
                 ..FileInfo::default()
             };
+            for (path, start, end) in self.sites.modules() {
+                let path = binding.writer.string(path.as_bytes())?;
+                let module = ModuleRecord { path, start, end, file_offset: 0, ticks: first, build_id: NAMED.to_vec() };
+                binding.writer.module(&module)?;
+            }
             for (number, (name, device)) in &state.devices {
                 let name = binding.writer.string(name.as_bytes())?;
                 binding.writer.device(*number, name, device)?;

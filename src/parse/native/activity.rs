@@ -7,7 +7,7 @@ use super::piece::{Piece, Stall, bytes_of, capacity};
 use super::scan::ordinal;
 use super::stamp::stamp;
 use crate::trace::activity::evidence::{Statement, What};
-use crate::trace::activity::{Activities, Submit, TextId};
+use crate::trace::activity::{Activities, Submit, TextId, Told};
 use crate::trace::range::{Begun, Ranges};
 use crate::trace::{Activity, ActivityKind, Evidence, LaneOf, NO_DEVICE, NameId, ProcessId, TrackId};
 use rustc_hash::FxHashMap;
@@ -43,7 +43,7 @@ impl GpuClock {
 
 /// Whether [`File::activity`] takes records of this kind.
 pub(super) const fn is_taken(kind: u8) -> bool {
-    kind >= KIND_GPU_FIRST || matches!(kind, wire::KIND_SUBMIT..=wire::KIND_DROPPED)
+    kind >= KIND_GPU_FIRST || matches!(kind, wire::KIND_SUBMIT..=wire::KIND_SUM)
 }
 
 /// Where records go.
@@ -112,7 +112,7 @@ impl File {
                 }
                 Other::Skip
             }
-            wire::KIND_GPU_CLOCK..=wire::KIND_DROPPED | KIND_RANGE_FIRST..=wire::KIND_MARK => {
+            wire::KIND_GPU_CLOCK..=wire::KIND_SUM | KIND_RANGE_FIRST..=wire::KIND_MARK => {
                 let ticks = first[1];
                 if ticks < run.plausible.0 || ticks > run.plausible.1 {
                     return Other::Odd;
@@ -133,6 +133,7 @@ impl File {
                         self.changed = true;
                         Other::Skip
                     }
+                    wire::KIND_SUM => self.sum(first, &mut into),
                     _ => self.range(piece, record, slot, ns, &mut into),
                 }
             }
@@ -179,6 +180,20 @@ impl File {
         if slot[4] != 0 {
             of.complete_ns = of.complete_ns.max(Some(fresh.ns(slot[4]).min(axis_ns)));
         }
+        Other::Skip
+    }
+
+    /// A sum without events.
+    fn sum(&mut self, slot: &Slot, into: &mut Into<'_>) -> Other {
+        let head = Head::from_word(slot[0]);
+        let moves = [wire::UNIFIED_TO_DEVICE, wire::UNIFIED_TO_HOST, wire::UNIFIED_BETWEEN_DEVICES];
+        into.seen(self.process, if moves.contains(&head.a) { What::Migrations } else { What::Faults });
+        let told = &mut into.activities.of_mut(self.process).told;
+        if told.len() < Told::KEPT {
+            let device = ordinal(head.b).unwrap_or(NO_DEVICE);
+            told.push(Told { what: head.a, device, count: slot[2], bytes: slot[3], total_ns: slot[4] });
+        }
+        self.changed = true;
         Other::Skip
     }
 

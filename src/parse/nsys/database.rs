@@ -3,7 +3,7 @@
 use rusqlite::config::DbConfig;
 use rusqlite::limits::Limit;
 use rusqlite::types::ValueRef;
-use rusqlite::{Connection, InterruptHandle, OpenFlags};
+use rusqlite::{Connection, OpenFlags};
 use rustc_hash::FxHashMap;
 use std::ffi::OsString;
 use std::fmt::Write as _;
@@ -146,12 +146,6 @@ impl Database {
         let mut names: Vec<&str> = self.tables.keys().map(String::as_str).collect();
         names.sort_unstable();
         names
-    }
-
-    /// What ends a reading that is under way in another thread.
-    #[must_use]
-    pub fn interrupt(&self) -> InterruptHandle {
-        self.connection.get_interrupt_handle()
     }
 
     /// Number of the last row of a table, which is found without reading the table.

@@ -1,15 +1,13 @@
 //! Bytes of a pickle in order.
 
-use crate::trace::Bytes;
-use std::io;
+use std::io::{self, Read};
 
 /// Bytes read at a time.
 const BLOCK: usize = 256 * 1024;
 
-/// Reads a file from its beginning.
-pub struct Input<'a> {
-    bytes: &'a dyn Bytes,
-    length: u64,
+/// Reads an input from its beginning.
+pub struct Input<R> {
+    from: R,
     block: Vec<u8>,
     at: usize,
     /// Offset of the block's end.
@@ -19,19 +17,16 @@ pub struct Input<'a> {
 /// Why the next bytes cannot be had.
 #[derive(Debug)]
 pub enum Short {
-    /// The file ends.
+    /// The input ends.
     End,
     /// The system does not give them.
     Io(io::Error),
 }
 
-impl<'a> Input<'a> {
-    /// Begins at the beginning.
-    ///
-    /// # Errors
-    /// When the length cannot be told.
-    pub fn new(bytes: &'a dyn Bytes) -> io::Result<Self> {
-        Ok(Self { bytes, length: bytes.len()?, block: Vec::new(), at: 0, end: 0 })
+impl<R: Read> Input<R> {
+    /// All that `from` gives.
+    pub const fn new(from: R) -> Self {
+        Self { from, block: Vec::new(), at: 0, end: 0 }
     }
 
     /// Offset of the next byte.
@@ -39,21 +34,20 @@ impl<'a> Input<'a> {
         self.end.saturating_sub((self.block.len().saturating_sub(self.at)) as u64)
     }
 
-    /// Bytes of the file.
-    pub const fn length(&self) -> u64 {
-        self.length
-    }
-
-    /// Bytes that are left.
-    pub const fn left(&self) -> u64 {
-        self.length.saturating_sub(self.offset())
-    }
-
     fn fill(&mut self) -> Result<(), Short> {
         self.block.resize(BLOCK, 0);
-        let count = self.bytes.read_at(self.end, &mut self.block).map_err(Short::Io)?;
-        self.block.truncate(count);
         self.at = 0;
+        let count = loop {
+            match self.from.read(&mut self.block) {
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(error) => {
+                    self.block.clear();
+                    return Err(Short::Io(error));
+                }
+                Ok(count) => break count,
+            }
+        };
+        self.block.truncate(count);
         self.end = self.end.saturating_add(count as u64);
         if count == 0 { Err(Short::End) } else { Ok(()) }
     }
@@ -82,12 +76,9 @@ impl<'a> Input<'a> {
         Ok(array)
     }
 
-    /// The next `count` bytes, into `into`; nothing is allocated for more than there are.
+    /// The next `count` bytes, into `into`, which grows as they come and not before.
     pub fn take(&mut self, count: u64, into: &mut Vec<u8>) -> Result<(), Short> {
         into.clear();
-        if count > self.left() {
-            return Err(Short::End);
-        }
         let mut wanted = usize::try_from(count).map_err(|_| Short::End)?;
         while wanted > 0 {
             let rest = self.block.get(self.at..).unwrap_or(&[]);

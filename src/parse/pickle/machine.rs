@@ -2,8 +2,7 @@
 
 use super::heap::{Heap, Value};
 use super::input::{Input, Short};
-use crate::trace::Bytes;
-use std::io;
+use std::io::{self, Read};
 
 /// Bytes that values may take, and that they may take for each byte of the file: no instruction makes more of itself.
 const HEAP_MAX: u64 = 6 << 30;
@@ -69,9 +68,6 @@ pub enum Why {
     /// There is more in it than there is room for.
     #[error("its values take more memory than they may; write a snapshot of fewer entries (`max_entries`)")]
     Large,
-    /// Whoever reads has had enough.
-    #[error("stopped")]
-    Stopped,
 }
 
 /// What is wrong with a pickle, and where.
@@ -102,45 +98,36 @@ fn known(opcode: u8) -> bool {
     b"}](NIJKMXVUTSGF)".contains(&opcode) || (0x85..=0x96).contains(&opcode)
 }
 
-/// Reads a pickle; the value that it is. `progress` is told now and then how many bytes were read, and says whether to
-/// go on.
+/// Reads a pickle; the value that it is.
 ///
 /// # Errors
 /// When it is not whole, wants more than data, or is too large; the error says where.
-pub fn read(bytes: &dyn Bytes, progress: &mut dyn FnMut(u64) -> bool) -> Result<(Heap, Value), PickleError> {
-    let input = Input::new(bytes).map_err(|error| PickleError { offset: 0, why: Why::Io(error) })?;
+pub fn read(from: impl Read) -> Result<(Heap, Value), PickleError> {
     let mut machine = Machine {
-        input,
+        input: Input::new(from),
         heap: Heap::default(),
         stack: Vec::new(),
         marks: Vec::new(),
         memo: Vec::new(),
         buffer: Vec::new(),
     };
-    let most = machine.input.length().saturating_mul(HEAP_PER_BYTE).saturating_add(HEAP_LEAST).min(HEAP_MAX);
-    let mut told = 0u64;
     loop {
         let offset = machine.input.offset();
         let failed = |why| PickleError { offset, why };
-        if offset.saturating_sub(told) > 1 << 20 {
-            told = offset;
-            if !progress(offset) {
-                return Err(failed(Why::Stopped));
-            }
-        }
         if machine.step().map_err(failed)? {
             let value = machine.stack.pop().ok_or_else(|| failed(Why::Stack))?;
             return Ok((machine.heap, value));
         }
         let used = machine.heap.used().saturating_add(8 * (machine.stack.len() + machine.memo.len()) as u64);
+        let most = offset.saturating_mul(HEAP_PER_BYTE).saturating_add(HEAP_LEAST).min(HEAP_MAX);
         if used > most {
             return Err(failed(Why::Large));
         }
     }
 }
 
-struct Machine<'a> {
-    input: Input<'a>,
+struct Machine<R> {
+    input: Input<R>,
     heap: Heap,
     stack: Vec<Value>,
     /// Heights of the stack.
@@ -158,7 +145,7 @@ impl From<Short> for Why {
     }
 }
 
-impl Machine<'_> {
+impl<R: Read> Machine<R> {
     /// Does one instruction; whether it was the last one.
     fn step(&mut self) -> Result<bool, Why> {
         let opcode = self.input.byte()?;
@@ -274,7 +261,7 @@ impl Machine<'_> {
     /// A whole number of so many bytes, the least significant first.
     fn long(&mut self, count: u64) -> Result<Value, Why> {
         if count > INT_MAX_BYTES as u64 {
-            return Err(if count > self.input.left() { Why::End } else { Why::Long(count) });
+            return Err(Why::Long(count));
         }
         self.input.take(count, &mut self.buffer)?;
         let negative = self.buffer.last().is_some_and(|byte| byte & 0x80 != 0);
@@ -296,9 +283,6 @@ impl Machine<'_> {
     }
 
     fn string(&mut self, count: u64, data: bool) -> Result<Value, Why> {
-        if count > self.input.left() {
-            return Err(Why::End);
-        }
         if count > STRING_MAX {
             return Err(Why::Long(count));
         }
@@ -398,7 +382,7 @@ impl Machine<'_> {
         }
         let value = self.top()?;
         // Each entry takes at least two bytes of the file.
-        if index as u64 > self.input.length() {
+        if index as u64 > self.input.offset() {
             return Err(Why::Stack);
         }
         if index >= self.memo.len() {

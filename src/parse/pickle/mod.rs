@@ -5,8 +5,7 @@
 //! and such), every other is an error that says which. Containers are objects of a heap that values refer to by number,
 //! so what contains itself is no trouble; whoever goes through them bounds the depth.
 //!
-//! Memory is bounded by what the file may take as values; lengths are held against what is left of the file before
-//! anything is allocated.
+//! Memory is bounded by how much of the file has been read; what claims to be long is allocated as it comes.
 
 mod heap;
 mod input;

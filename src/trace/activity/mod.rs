@@ -52,10 +52,32 @@ pub struct OfProcess {
     pub clock_error_ns: Option<u64>,
     /// Work that had ended by then has been read, ns on the trace's axis; `None`: nothing was said.
     pub complete_ns: Option<u64>,
+    /// Sums of unified memory of which there are no records.
+    pub told: Vec<Told>,
     /// Which calls submitted which work.
     pub submits: Submits,
     /// Where its records lie.
     pub places: Places,
+}
+
+/// A sum of unified memory that was told without the events behind it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Told {
+    /// `UNIFIED_*`.
+    pub what: u16,
+    /// Device, or [`NO_DEVICE`].
+    pub device: u8,
+    /// How many.
+    pub count: u64,
+    /// Bytes.
+    pub bytes: u64,
+    /// How long in all, ns.
+    pub total_ns: u64,
+}
+
+impl Told {
+    /// Most of a process that are kept.
+    pub const KEPT: usize = 4096;
 }
 
 /// All of it, from all processes.
