@@ -73,12 +73,13 @@ fn summary(state: &State, paint: &mut Paint<'_>, area: Rect) {
         let ((from, to), (begin, end)) = (within.addresses, within.ns);
         let way_back = paint.fill(Context::Events, "   {all-events}: all");
         let addresses = format!("{from:#x}..{:#x}", to.saturating_sub(1));
-        let what = match state.memory.as_str() {
-            "" => addresses,
-            memory if area.width < 120 => memory.to_owned(),
-            memory => format!("{addresses}, {memory}"),
+        let time = lens::words::range((begin, end));
+        let text = match state.memory.as_str() {
+            "" => format!("only {time} of {addresses}"),
+            // When it was the rows say.
+            memory if area.width < 120 => format!("only {memory}"),
+            memory => format!("only {time} of {addresses}, {memory}"),
         };
-        let text = format!("only {} of {what}", lens::words::range((begin, end)));
         let name =
             paint.name(area.x, area.y, room.saturating_sub(way_back.len() as u16).max(room / 2), &text, Role::Strong);
         paint.text(name, area.y, (area.x + room).saturating_sub(name), &way_back, Role::Dim);
