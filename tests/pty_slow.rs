@@ -68,3 +68,44 @@ fn slow_work_on_screen_says_how_far_it_is_and_ends_with_esc() {
     terminal.keys("\x7fq");
     terminal.exits_with(Exit::Status(0));
 }
+
+/// Calls that make memory and release it again, each of the same few addresses many times.
+fn recording_of_memory(folder: &Path) -> PathBuf {
+    let path = folder.join("memory.umt");
+    let out = BufWriter::new(File::create(&path).unwrap());
+    let mut writer = NativeWriter::new(out, FileInfo::default(), 1 << 20);
+    let make = writer.api(Layer::Runtime, "cudaMalloc(ptr:*ptr@28 bytes:size@36)").unwrap();
+    let release = writer.api(Layer::Runtime, "cudaFree(ptr:ptr@28)").unwrap();
+    for number in 0..CALLS / 2 {
+        let thread = 1 + (number / 2 % 4) as u32;
+        let address = 0x7000_0000_0000 + number / 2 % 10_000 * 4096;
+        let api = if number % 2 == 0 { make } else { release };
+        let arguments = [address.to_le_bytes(), 4096u64.to_le_bytes()].concat();
+        let call = CallRecord { api, start: number * 100, duration: 50, arguments, ..CallRecord::default() };
+        writer.call(thread, &call).unwrap();
+    }
+    writer.finish(true).unwrap();
+    path
+}
+
+#[test]
+fn a_slow_filter_by_allocation_says_how_far_it_is_and_ends_with_esc() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = recording_of_memory(folder.path());
+    let mut terminal = Launch::umtui(["open", path.to_str().unwrap(), "--screen", "calls"]).start();
+    terminal.wait_for(&["ENDED", "by thread", "1.5 M calls"]);
+    // First the allocations are found, then each is asked, then each call.
+    terminal.keys("&allocation:cudaMalloc");
+    terminal.wait_for(&["% looked at"]);
+    // Keys are answered meanwhile.
+    terminal.keys("x");
+    terminal.wait_for(&["allocation:cudaMallocx"]);
+    terminal.keys("\x1b");
+    terminal.wait_for(&["all time", "? help"]);
+    terminal.wait("nothing is looked at any more", |text| !text.contains("looked at"));
+    // Kept, it comes to its end, and all that is about them is seen.
+    terminal.keys("&allocation:cudaMalloc\r");
+    terminal.wait("all has been looked at", |text| text.contains(" hidden") && !text.contains("looked at"));
+    terminal.keys("q");
+    terminal.exits_with(Exit::Status(0));
+}
