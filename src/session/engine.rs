@@ -266,6 +266,7 @@ impl Engine {
             calls: self.model.tree.calls(),
             lost: trace.lost(),
             damage: damage(trace, &self.feed),
+            note: note(trace),
             trace: identity(trace),
             exit: match self.child_state {
                 Some(Child::Ended { status }) => Some(status),
@@ -298,7 +299,7 @@ impl Engine {
         self.recording
             .clone()
             .or_else(|| trace.files.first().cloned())
-            .or_else(|| self.feed.stream().map(str::to_owned))
+            .or_else(|| self.feed.stream().or(self.feed.importing()).map(str::to_owned))
             .map(|name| safe(&name).into_owned())
             .unwrap_or_default()
     }
@@ -319,6 +320,16 @@ pub(super) fn damage(trace: &Trace, feed: &Feed) -> Option<String> {
         failures.first().cloned().or_else(|| trace.damage.first().map(|damage| describe(trace, feed, damage)))?;
     let first = safe(&first).into_owned();
     Some(if count == 1 { first } else { format!("{count} places could not be read: {first}") })
+}
+
+/// What else is to be known of files, in one line.
+fn note(trace: &Trace) -> Option<String> {
+    let (_, first) = trace.notes.first()?;
+    let first = safe(first).into_owned();
+    match trace.notes.len() - 1 {
+        0 => Some(first),
+        more => Some(format!("{first}; {more} more, see `umtui report`")),
+    }
 }
 
 /// A damage: file, offset or line, why.

@@ -350,6 +350,11 @@ impl Feed {
         !self.imports.is_empty()
     }
 
+    /// What the first of them is called.
+    pub(super) fn importing(&self) -> Option<&str> {
+        self.imports.first().map(|import| import.name.as_str())
+    }
+
     /// Format of a file of the trace, if it was imported.
     pub(super) fn imported(&self, file: usize) -> Option<&'static str> {
         self.imported.get(&file).copied()

@@ -145,6 +145,8 @@ pub struct Status {
     pub lost: u64,
     /// Bytes or files that could not be read, in one line.
     pub damage: Option<String>,
+    /// What else is to be known of imported files, in one line.
+    pub note: Option<String>,
     /// What tells the trace from others, whatever its files are called: host, process id and start of its first
     /// process. `None` until there is one.
     pub trace: Option<u64>,

@@ -12,8 +12,8 @@ use crate::record::Head;
 /// the work, zero if it is not known. Word 1 is the call's start, ticks; word 2 the graph node or zero.
 pub const KIND_SUBMIT: u8 = 5;
 /// One moment by two clocks: word 1 ticks (the middle of the bracket), word 2 the driver's nanoseconds, word 3 the
-/// bracket's width in ticks. Word 4, if not zero: all work that had ended by then (driver's ns) has been written.
-/// Holds for the records after it in its chunk.
+/// bracket's width in ticks, all ones if nobody knows how well the two agree. Word 4, if not zero: all work that had ended
+/// by then (driver's ns) has been written. Holds for the records after it in its chunk.
 pub const KIND_GPU_CLOCK: u8 = 6;
 /// From here on some evidence is recorded, or is not: `a` is `EVIDENCE_*`, `b` is `WHY_*`. Word 1 ticks, word 2 string
 /// id of a detail (the library, who else is there), word 3 CUPTI's result | driver version << 32, word 4 CUPTI's

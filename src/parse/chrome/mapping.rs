@@ -16,7 +16,7 @@ use std::io;
 const NO_TIME: Repair = Repair::Lost("events without a time, left out");
 const NEGATIVE: Repair = Repair::Mended("events before time zero, shown at zero");
 const NO_DURATION: Repair = Repair::Mended("slices with no or a negative duration, shown as unfinished");
-const UNKNOWN: Repair = Repair::Lost("events of an unknown phase, left out");
+const UNKNOWN: Repair = Repair::Mended("events of an unknown phase, shown as marks");
 /// A time that is later counts as one since 1970, ns: 2001.
 const EPOCH: u64 = 1_000_000_000_000_000_000;
 
@@ -112,7 +112,6 @@ impl Mapping {
             matches!(phase, b"X" | b"B" | b"E" | b"b" | b"e" | b"n" | b"i" | b"I" | b"R" | b"S" | b"T" | b"p" | b"F");
         if !known {
             self.target.repair(UNKNOWN, Place::Nowhere);
-            return Ok(());
         }
         let Some(start) = event.start() else {
             self.target.repair(NO_TIME, Place::Nowhere);

@@ -89,7 +89,7 @@ fn damage_costs_only_what_is_damaged() {
         (r#"[{"name":"\ud800","ph":"X","ts":1,"dur":1}]"#, 1, "surrogate"),
         (r#"[{"name":"a","ph" "X"}, {"name":"b","ph":"X","ts":1,"dur":1}]"#, 1, "JSON is damaged"),
         (r#"[17, {"name":"b","ph":"X","ts":1,"dur":1}, {"x":1}]"#, 1, "that are none: 2"),
-        (r#"[{"name":"b","ph":"XXX","ts":1,"dur":1}]"#, 0, "unknown phase"),
+        (r#"[{"name":"b","ph":"XXX","ts":1,"dur":1}]"#, 1, "unknown phase"),
         (r#"[{"name":"b","ph":"X","dur":1}]"#, 0, "without a time"),
         (r#"[{"name":"b","ph":"X","ts":-5,"dur":1}]"#, 1, "before time zero"),
         (r#"[{"name":"b","ph":"X","ts":5,"dur":-1},{"name":"b","ph":"X","ts":5}]"#, 2, "shown as unfinished: 2"),
@@ -140,10 +140,18 @@ fn tensorflow_says_it_in_arguments() {
     assert_eq!(trace.activities.of(crate::trace::ProcessId(0)).unwrap().submits.len(), 1);
 }
 
-/// What a trace holds, whatever order it came in.
+/// Name, start, end, and the thread's name.
 type Named = (String, u64, Option<u64>, String);
 
-fn summary(trace: &Trace) -> (Vec<Named>, Vec<(u64, u64)>, Vec<(u64, u64, u8)>) {
+/// What a trace holds, whatever order it came in.
+#[derive(Debug, PartialEq)]
+struct Summary {
+    ranges: Vec<Named>,
+    work: Vec<(u64, u64)>,
+    calls: Vec<(u64, u64, u8)>,
+}
+
+fn summary(trace: &Trace) -> Summary {
     let (mut work, mut calls) = (Vec::new(), Vec::new());
     for lane in trace.activities.lanes() {
         lane.for_each(0, |_, one| work.push((one.start_ns, one.duration_ns)));
@@ -153,7 +161,7 @@ fn summary(trace: &Trace) -> (Vec<Named>, Vec<(u64, u64)>, Vec<(u64, u64, u8)>) 
     }
     work.sort_unstable();
     calls.sort_unstable();
-    (ranges(trace), work, calls)
+    Summary { ranges: ranges(trace), work, calls }
 }
 
 fn events() -> impl Strategy<Value = Vec<Value>> {
@@ -231,6 +239,26 @@ proptest! {
             load(&imported);
         }
     }
+}
+
+#[test]
+fn an_import_that_is_stopped_ends() {
+    use crate::parse::imported::{Input, Target, tests::spool};
+    use std::sync::Arc;
+    let progress = Arc::<crate::parse::imported::Progress>::default();
+    let bytes: Arc<dyn crate::trace::Bytes> = Arc::new(KINETO.as_bytes().to_vec());
+    let input = Input::new(bytes, progress.clone()).unwrap();
+    progress.stop();
+    let target = Target::new("a.json", "chrome", spool(), progress);
+    assert!(import(input, "a.json", target).is_err());
+}
+
+#[test]
+fn brackets_that_never_close_do_not_take_for_ever() {
+    let text = format!("[{{\"x\" 1}},{}", "{\"a\":".repeat(200_000));
+    let (trace, imported) = read(text.as_bytes());
+    assert_eq!(trace.events(), 0);
+    assert!(!imported.lost.is_empty());
 }
 
 #[test]

@@ -35,7 +35,7 @@ impl Binding {
         writer.sparse();
         // The input's clock is the file's; the shift leaves zero to what has no time.
         let head = Head { kind: wire::KIND_GPU_CLOCK, extra: 0, a: 0, b: 0 }.word();
-        writer.record(COLLECTOR, &[head, 0, super::work::SHIFT, 0, 0, 0], 0)?;
+        writer.record(COLLECTOR, &[head, 0, super::work::SHIFT, u64::MAX, 0, 0], 0)?;
         Ok(Self { writer, bytes, strings: Vec::new(), functions: Vec::new(), defined: 0, other: None })
     }
 

@@ -21,6 +21,7 @@ mod binding;
 mod call;
 mod correlations;
 mod edges;
+mod finish;
 pub mod identity;
 mod lanes;
 pub mod progress;

@@ -3,9 +3,8 @@
 use super::binding::Binding;
 use super::call::Call;
 use super::correlations::Correlations;
-use super::edges::{self, EdgeRecord};
+use super::edges::EdgeRecord;
 use super::identity::{Handles, Key, Numbers};
-use super::lanes::{Lanes, Output};
 use super::progress::Progress;
 use super::range::{Edge, Range};
 use super::repairs::{Place, Repair, Repairs};
@@ -14,10 +13,8 @@ use super::slices::{Kind, LAST, Slice};
 use super::sorter::Sorter;
 use super::texts::{Text, Texts};
 use super::work::Work;
-use crate::parse::native::writer::{FileInfo, ModuleRecord};
 use crate::trace::activity::evidence::What;
 use crate::trace::activity::{Device, Told};
-use crate::trace::site::NAMED;
 use crate::trace::{Bytes, Layer};
 use rustc_hash::{FxHashMap, FxHasher};
 use std::collections::BTreeMap;
@@ -25,10 +22,7 @@ use std::fs::File;
 use std::hash::{Hash, Hasher};
 use std::io;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
 use umtui_wire::activity as wire;
-use umtui_wire::clock::ClockTriple;
-use umtui_wire::header::STATE_ENDED;
 
 /// Makes a temporary file: to be written, and to be read.
 pub type Spool = dyn Fn() -> io::Result<(File, Arc<dyn Bytes>)> + Send + Sync;
@@ -41,14 +35,11 @@ const THREADS: u32 = 200_000;
 const FUNCTIONS: u32 = 50_000;
 /// Pieces of work at time zero that are kept until it is known what that means.
 const ZEROS: usize = 1 << 18;
-/// Time zero belongs to a trace whose other times are no later than this, ns.
-const NEAR_ZERO: u64 = 3600 * 1_000_000_000;
 /// Kinds of events without a place in the model that are told apart.
 const UNPLACED: usize = 64;
 
 const TOO_MANY_PROCESSES: Repair = Repair::Mended("processes beyond 400, put together in the last");
 const TOO_MANY_THREADS: Repair = Repair::Mended("threads beyond 200,000, put together in the last");
-const NO_TIME: Repair = Repair::Mended("work of the GPU at time zero, long before all else: its time is not known");
 
 /// A process of the input.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -96,59 +87,59 @@ pub struct Imported {
 }
 
 #[derive(Default)]
-struct ProcessState {
-    key: Option<Key>,
-    name: String,
-    host: String,
-    folder: String,
-    arguments: Vec<String>,
-    rank: Option<u32>,
-    local_rank: Option<u32>,
-    parent: u32,
+pub(super) struct ProcessState {
+    pub(super) key: Option<Key>,
+    pub(super) name: String,
+    pub(super) host: String,
+    pub(super) folder: String,
+    pub(super) arguments: Vec<String>,
+    pub(super) rank: Option<u32>,
+    pub(super) local_rank: Option<u32>,
+    pub(super) parent: u32,
     /// Where it belongs to.
-    within: Option<u32>,
-    binding: Option<Binding>,
-    correlations: Correlations,
-    numbers: Numbers,
-    devices: BTreeMap<u16, (String, Device)>,
-    ids: u64,
+    pub(super) within: Option<u32>,
+    pub(super) binding: Option<Binding>,
+    pub(super) correlations: Correlations,
+    pub(super) numbers: Numbers,
+    pub(super) devices: BTreeMap<u16, (String, Device)>,
+    pub(super) ids: u64,
 }
 
-struct ThreadState {
-    process: u32,
-    key: Key,
-    name: String,
+pub(super) struct ThreadState {
+    pub(super) process: u32,
+    pub(super) key: Key,
+    pub(super) name: String,
 }
 
 /// What an input is read into; see the module.
 pub struct Target {
-    name: String,
-    format: &'static str,
-    spool: Arc<Spool>,
-    progress: Arc<Progress>,
-    texts: Texts,
-    sites: Sites,
-    processes: Vec<ProcessState>,
-    process_handles: FxHashMap<Key, u32>,
-    threads: Vec<ThreadState>,
-    thread_handles: Handles<(u32, Key)>,
-    functions: Vec<FunctionText>,
-    function_handles: Handles<(Layer, String)>,
-    slices: Sorter<Slice>,
-    edges: Sorter<EdgeRecord>,
-    sequence: u64,
-    zeros: Vec<(Process, u16, u32, Work)>,
+    pub(super) name: String,
+    pub(super) format: &'static str,
+    pub(super) spool: Arc<Spool>,
+    pub(super) progress: Arc<Progress>,
+    pub(super) texts: Texts,
+    pub(super) sites: Sites,
+    pub(super) processes: Vec<ProcessState>,
+    pub(super) process_handles: FxHashMap<Key, u32>,
+    pub(super) threads: Vec<ThreadState>,
+    pub(super) thread_handles: Handles<(u32, Key)>,
+    pub(super) functions: Vec<FunctionText>,
+    pub(super) function_handles: Handles<(Layer, String)>,
+    pub(super) slices: Sorter<Slice>,
+    pub(super) edges: Sorter<EdgeRecord>,
+    pub(super) sequence: u64,
+    pub(super) zeros: Vec<(Process, u16, u32, Work)>,
     /// First and last moment, ns.
-    span: (u64, u64),
+    pub(super) span: (u64, u64),
     /// Moment zero, ns since 1970.
-    wall_ns: Option<i128>,
-    repairs: Repairs,
-    notes: Vec<String>,
-    unplaced: BTreeMap<String, u64>,
-    never: Vec<What>,
+    pub(super) wall_ns: Option<i128>,
+    pub(super) repairs: Repairs,
+    pub(super) notes: Vec<String>,
+    pub(super) unplaced: BTreeMap<String, u64>,
+    pub(super) never: Vec<What>,
     /// Kinds of evidence that are there, a bit each.
-    seen: u16,
-    together: bool,
+    pub(super) seen: u16,
+    pub(super) together: bool,
 }
 
 impl Target {
@@ -337,7 +328,7 @@ impl Target {
         binding.told(told)
     }
 
-    fn reach(&mut self, start: u64, end: u64) {
+    pub(super) fn reach(&mut self, start: u64, end: u64) {
         self.span = (self.span.0.min(start), self.span.1.max(end.min(LAST)));
     }
 
@@ -441,7 +432,7 @@ impl Target {
         self.place(process, device, correlation, work)
     }
 
-    fn place(&mut self, process: Process, device: u16, correlation: u32, mut work: Work) -> io::Result<()> {
+    pub(super) fn place(&mut self, process: Process, device: u16, correlation: u32, mut work: Work) -> io::Result<()> {
         let Some(at) = self.bound(process)? else { return Ok(()) };
         let Self { processes, texts, seen, .. } = self;
         let Some(state) = processes.get_mut(at) else { return Ok(()) };
@@ -460,7 +451,7 @@ impl Target {
     }
 
     /// Index of the process that has the file of this one.
-    fn bound(&mut self, process: Process) -> io::Result<Option<usize>> {
+    pub(super) fn bound(&mut self, process: Process) -> io::Result<Option<usize>> {
         let at = process.0 as usize;
         let within = self.processes.get(at).and_then(|state| state.within);
         let at = within.map_or(at, |at| at as usize);
@@ -518,159 +509,4 @@ impl Target {
     pub fn never(&mut self, what: What) {
         self.never.push(what);
     }
-
-    /// The input has ended: writes what was held.
-    ///
-    /// # Errors
-    /// When a temporary file cannot be written or read, or the import was stopped.
-    pub fn finish(mut self) -> io::Result<Imported> {
-        self.place_zeros()?;
-        let edges = std::mem::take(&mut self.edges).finish();
-        edges::pair(edges, &mut self.slices, &*self.spool, &mut self.repairs)?;
-        self.write_threads()?;
-        if self.processes.iter().all(|state| state.binding.is_none()) {
-            // An input that has nothing to show is a trace all the same.
-            let first = if self.processes.is_empty() { self.nameless_process() } else { Process(0) };
-            self.bound(first)?;
-        }
-        let files = self.write_processes()?;
-        if self.texts.altered() > 0 {
-            let repair = Repair::Mended("names that are too long or too many, cut or with # in place of digits");
-            self.repairs.add(repair, self.texts.altered(), Place::Nowhere);
-        }
-        let (lost, mut notes) = self.repairs.lines();
-        notes.append(&mut self.notes);
-        if !self.unplaced.is_empty() {
-            let kinds: Vec<String> = self.unplaced.iter().map(|(what, count)| format!("{what}: {count}")).collect();
-            notes.push(format!("not shown, {}", kinds.join(", ")));
-        }
-        Ok(Imported { format: self.format, files, lost, notes, names: self.sites.into_names() })
-    }
-
-    /// Work at time zero: there where everything else is near, without a time otherwise.
-    fn place_zeros(&mut self) -> io::Result<()> {
-        let near = self.span.0 <= NEAR_ZERO || self.span().is_none();
-        for (process, device, correlation, mut work) in std::mem::take(&mut self.zeros) {
-            if near {
-                self.reach(0, work.times().1);
-            } else {
-                work.set_times(Work::UNKNOWN, 0);
-                self.repairs.add(NO_TIME, 1, Place::Nowhere);
-            }
-            self.place(process, device, correlation, work)?;
-        }
-        Ok(())
-    }
-
-    fn write_threads(&mut self) -> io::Result<()> {
-        let mut slices = std::mem::take(&mut self.slices).finish();
-        let mut current: Option<(u32, usize, Lanes)> = None;
-        let mut count = 0u32;
-        while let Some(slice) = slices.take_next()? {
-            count = count.wrapping_add(1);
-            if count.is_multiple_of(1 << 16) {
-                self.progress.check()?;
-            }
-            if current.as_ref().is_none_or(|(thread, ..)| *thread != slice.thread) {
-                if let Some((_, at, lanes)) = current.take() {
-                    self.at(at, |out| lanes.end(out))?;
-                }
-                let Some(state) = self.threads.get(slice.thread as usize) else { continue };
-                let (key, name) = (state.key.clone(), state.name.clone());
-                let Some(at) = self.bound(Process(state.process))? else { continue };
-                let lanes = self.at(at, |out| {
-                    let (number, label) = out.numbers.give(&key);
-                    let name = if name.is_empty() { label } else { name };
-                    Lanes::begin(number, name, slice.start, out).map(Some)
-                })?;
-                let Some(lanes) = lanes else { continue };
-                current = Some((slice.thread, at, lanes));
-            }
-            if let Some((_, at, lanes)) = &mut current {
-                self.at(*at, |out| lanes.take(&slice, out))?;
-            }
-        }
-        if let Some((_, at, lanes)) = current {
-            self.at(at, |out| lanes.end(out))?;
-        }
-        Ok(())
-    }
-
-    /// Writes to the file of a process.
-    fn at<T: Default>(&mut self, at: usize, write: impl FnOnce(&mut Output<'_>) -> io::Result<T>) -> io::Result<T> {
-        let Self { processes, texts, functions, repairs, together, .. } = self;
-        let Some(ProcessState { binding: Some(binding), correlations, numbers, ids, .. }) = processes.get_mut(at)
-        else {
-            return Ok(T::default());
-        };
-        write(&mut Output { binding, texts, functions, correlations, numbers, repairs, ids, together: *together })
-    }
-
-    fn write_processes(&mut self) -> io::Result<Vec<ImportedFile>> {
-        let (first, last) = self.span().unwrap_or((0, 0));
-        let moment = |ns: u64| ClockTriple {
-            ticks: ns,
-            monotonic_ns: ns,
-            realtime_ns: self.wall_ns.map_or(0, |wall| u64::try_from(wall + i128::from(ns)).unwrap_or(0)),
-        };
-        let (start, end) = (moment(first), moment(last));
-        let boot_id = own_boot(&self.name);
-        let mut numbers = Numbers::default();
-        let detail = self.texts.of(self.format.as_bytes());
-        let mut files = Vec::new();
-        for state in &mut self.processes {
-            let Some(mut binding) = state.binding.take() else { continue };
-            let key = state.key.take().unwrap_or(Key::None);
-            let (pid, label) = numbers.give(&key);
-            let program = if state.name.is_empty() { label } else { std::mem::take(&mut state.name) };
-            *binding.writer.info_mut() = FileInfo {
-                pid,
-                parent_pid: state.parent,
-                rank: state.rank,
-                local_rank: state.local_rank,
-                boot_id,
-                start,
-                last: end,
-                state: STATE_ENDED,
-                host: std::mem::take(&mut state.host),
-                program,
-                folder: std::mem::take(&mut state.folder),
-                arguments: std::mem::take(&mut state.arguments),
-                ..FileInfo::default()
-            };
-            for (path, start, end) in self.sites.modules() {
-                let path = binding.writer.string(path.as_bytes())?;
-                let module = ModuleRecord { path, start, end, file_offset: 0, ticks: first, build_id: NAMED.to_vec() };
-                binding.writer.module(&module)?;
-            }
-            for (number, (name, device)) in &state.devices {
-                let name = binding.writer.string(name.as_bytes())?;
-                binding.writer.device(*number, name, device)?;
-            }
-            for what in What::ALL {
-                let why = if self.never.contains(&what) {
-                    wire::WHY_NOT_IN_FORMAT
-                } else if self.seen >> what as u16 & 1 == 0 && EXPECTED.contains(&what) {
-                    wire::WHY_NOT_IN_INPUT
-                } else {
-                    continue;
-                };
-                binding.statement(what as u16, why, detail, first, &self.texts)?;
-            }
-            files.push(ImportedFile { bytes: binding.finish()? });
-        }
-        Ok(files)
-    }
-}
-
-/// Kinds whose absence is told.
-const EXPECTED: [What; 3] = [What::Activity, What::Migrations, What::Faults];
-
-/// Clocks of two inputs have nothing to do with each other, but for the time of day.
-fn own_boot(name: &str) -> [u8; 16] {
-    static COUNT: AtomicU64 = AtomicU64::new(1);
-    let mut hasher = FxHasher::default();
-    name.hash(&mut hasher);
-    let id = u128::from(hasher.finish()) << 64 | u128::from(COUNT.fetch_add(1, Ordering::Relaxed));
-    id.to_be_bytes()
 }

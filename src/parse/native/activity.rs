@@ -166,7 +166,8 @@ impl File {
 
     fn gpu_clock(&mut self, piece: &mut Piece, slot: &Slot, axis_ns: u64, into: &mut Into<'_>) -> Other {
         let fresh = GpuClock { driver_ns: slot[2], axis_ns };
-        let error_ns = self.clock.span(slot[3]).div_ceil(2);
+        let is_known = slot[3] != u64::MAX;
+        let error_ns = if is_known { self.clock.span(slot[3]).div_ceil(2) } else { 0 };
         let known = piece.gpu.or(*into.clock).or(self.gpu);
         let apart = known.is_some_and(|known| known.ns(fresh.driver_ns).abs_diff(axis_ns) > SLACK_NS);
         if error_ns > SLACK_NS || (piece.suspect && apart) {
@@ -176,7 +177,7 @@ impl File {
         *into.clock = Some(fresh);
         self.gpu = Some(fresh);
         let of = into.activities.of_mut(self.process);
-        of.clock_error_ns = of.clock_error_ns.max(Some(error_ns));
+        of.clock_error_ns = of.clock_error_ns.max(is_known.then_some(error_ns));
         if slot[4] != 0 {
             of.complete_ns = of.complete_ns.max(Some(fresh.ns(slot[4]).min(axis_ns)));
         }

@@ -182,6 +182,9 @@ fn facts(rows: &Overview, status: &Status, width: u16, airy: bool) -> Vec<Fact> 
     if let Some(damage) = &status.damage {
         facts.push(Fact { label: "damage".into(), text: damage.clone(), role: Role::Warning });
     }
+    if let Some(note) = &status.note {
+        facts.push(Fact { label: "note".into(), text: note.clone(), role: Role::Plain });
+    }
     facts.retain(|fact| !fact.text.is_empty());
     facts
 }
