@@ -3,7 +3,7 @@
 use super::imported::{Imported, Input, Progress, Spool, Target};
 use super::sniff::{Format, sniff};
 use super::unpack::{Packing, unpack};
-use super::{ParseError, chrome};
+use super::{ParseError, chrome, nvprof, rmm, torch};
 use crate::trace::Bytes;
 use std::io::{self, Cursor, Read, Write};
 use std::sync::{Arc, PoisonError};
@@ -33,10 +33,14 @@ pub fn import(
     progress: &Arc<Progress>,
 ) -> Result<Import, ParseError> {
     let io = |cause| ParseError::Io { file: name.to_owned(), offset: 0, cause };
-    let input = Input::new(bytes, progress.clone()).map_err(io)?;
+    let input = Input::new(bytes.clone(), progress.clone()).map_err(io)?;
     let packing = match format {
         Format::Gzip => Packing::Gzip,
         Format::Zstd => Packing::Zstd,
+        Format::Sqlite | Format::NsightReport => {
+            let target = Target::new(name, "nsys", spool.clone(), progress.clone());
+            return nsight(&*bytes, format, name, target).map(Import::Files);
+        }
         _ => return document(input, format, name, spool, progress).map(Import::Files),
     };
     let (mut packed, mut broken) = unpack(input, packing).map_err(io)?;
@@ -51,7 +55,7 @@ pub fn import(
                 let packing = if inner == Format::Gzip { Packing::Gzip } else { Packing::Zstd };
                 (packed, broken) = unpack(all, packing).map_err(io)?;
             }
-            Format::Json => {
+            Format::Json | Format::Pickle | Format::Nvprof | Format::Rmm => {
                 let mut imported = document(all, inner, name, spool, progress)?;
                 imported.lost.extend(why().map(|why| (0, why)));
                 return Ok(Import::Files(imported));
@@ -89,8 +93,31 @@ fn document(
     spool: &Arc<Spool>,
     progress: &Arc<Progress>,
 ) -> Result<Imported, ParseError> {
+    let target = |format| Target::new(name, format, spool.clone(), progress.clone());
     match format {
-        Format::Json => chrome::import(input, name, Target::new(name, "chrome", spool.clone(), progress.clone())),
+        Format::Json => chrome::import(input, name, target("chrome")),
+        Format::Nvprof => nvprof::import(input, name, target("nvprof")),
+        Format::Rmm => rmm::import(input, name, target("rmm")),
+        Format::Pickle => torch::import(input, name, target("torch")),
         _ => Err(ParseError::Format { file: name.to_owned(), what: "not a format that is imported".to_owned() }),
     }
+}
+
+/// A database, or a report of which one is made.
+#[cfg(feature = "sqlite")]
+fn nsight(bytes: &dyn Bytes, format: Format, name: &str, target: Target) -> Result<Imported, ParseError> {
+    if format == Format::Sqlite {
+        return super::nsys::import(bytes, name, target);
+    }
+    let Some(path) = bytes.named_file() else {
+        let what = "a report of Nsight Systems, which has to be a file of its own".to_owned();
+        return Err(ParseError::Format { file: name.to_owned(), what });
+    };
+    super::nsys::convert(&path, name, target)
+}
+
+#[cfg(not(feature = "sqlite"))]
+fn nsight(_: &dyn Bytes, _: Format, name: &str, _: Target) -> Result<Imported, ParseError> {
+    let what = "this umtui was built without SQLite; build it with the feature `sqlite`".to_owned();
+    Err(ParseError::Format { file: name.to_owned(), what })
 }

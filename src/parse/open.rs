@@ -23,10 +23,6 @@ pub fn open(bytes: Arc<dyn Bytes>, name: &str, trace: &mut Trace) -> Result<Vec<
             let what = "a stream of frames, which has to be taken apart first; use `umtui open`".to_owned();
             Err(ParseError::Format { file: name.to_owned(), what })
         }
-        Format::Json | Format::Gzip | Format::Zstd => {
-            let what = "has to be imported first; use `umtui open`".to_owned();
-            Err(ParseError::Format { file: name.to_owned(), what })
-        }
         Format::Text => {
             let import = text::import(&*bytes, name)?;
             let file = trace.files.len();
@@ -46,6 +42,10 @@ pub fn open(bytes: Arc<dyn Bytes>, name: &str, trace: &mut Trace) -> Result<Vec<
                 trace.add_damage(file, 0, format!("{} more lines are not understood", import.more_bad));
             }
             Ok(readers)
+        }
+        _ => {
+            let what = "has to be imported first; use `umtui open`".to_owned();
+            Err(ParseError::Format { file: name.to_owned(), what })
         }
     }
 }

@@ -1,6 +1,6 @@
 //! What a file is, found by its content and never by its name.
 
-use super::ParseError;
+use super::{ParseError, nvprof, pickle, rmm};
 use crate::trace::Bytes;
 use umtui_wire::frame;
 use umtui_wire::header::MAGIC;
@@ -16,6 +16,16 @@ pub enum Format {
     Stream,
     /// JSON: trace events of Chrome's form.
     Json,
+    /// An SQLite database: an export of Nsight Systems.
+    Sqlite,
+    /// A report of Nsight Systems, which its own tool exports.
+    NsightReport,
+    /// What nvprof prints, among what its program prints.
+    Nvprof,
+    /// A log of RMM.
+    Rmm,
+    /// A pickle: a snapshot of PyTorch's allocator.
+    Pickle,
     /// Packed by gzip.
     Gzip,
     /// Packed by Zstandard.
@@ -28,7 +38,7 @@ impl Format {
     /// Whether it is read into native files first, which may take long.
     #[must_use]
     pub const fn is_imported(self) -> bool {
-        matches!(self, Self::Json | Self::Gzip | Self::Zstd)
+        !matches!(self, Self::Native | Self::Text | Self::Stream | Self::Nothing)
     }
 }
 
@@ -65,6 +75,22 @@ pub fn sniff(bytes: &dyn Bytes, file: &str) -> Result<Format, ParseError> {
     if is_json(text) {
         return Ok(Format::Json);
     }
+    if first.starts_with(b"SQLite format 3\0") {
+        return Ok(Format::Sqlite);
+    }
+    if pickle::looks_like(first) {
+        return Ok(Format::Pickle);
+    }
+    if file.ends_with(".nsys-rep") || file.ends_with(".qdrep") {
+        // Its form is not public, so there is only its name.
+        return Ok(Format::NsightReport);
+    }
+    let mut more = vec![0; LOG];
+    let count =
+        bytes.read_at(0, &mut more).map_err(|cause| ParseError::Io { file: file.to_owned(), offset: 0, cause })?;
+    if let Some(format) = log(more.get(..count).unwrap_or(&[])) {
+        return Ok(format);
+    }
     let what = seen(first);
     Err(ParseError::Format { file: file.to_owned(), what: format!("byte 0: {what}") })
 }
@@ -79,9 +105,22 @@ fn is_json(text: &[u8]) -> bool {
     }
 }
 
+/// Bytes of a log in which its tool must have said something.
+const LOG: usize = 64 * 1024;
+
+/// A log of a tool, known by a line of it; before that may be what its program has printed.
+fn log(text: &[u8]) -> Option<Format> {
+    text.split(|&byte| byte == b'\n').enumerate().find_map(|(number, line)| {
+        let line = std::str::from_utf8(line).ok().filter(|line| line.len() < 4096)?;
+        if number < 20 && rmm::Columns::of(line).is_some() {
+            return Some(Format::Rmm);
+        }
+        nvprof::is_mark(line).then_some(Format::Nvprof)
+    })
+}
+
 fn seen(first: &[u8]) -> String {
     const KNOWN: &[(&[u8], &str)] = &[
-        (b"SQLite format 3\0", "an SQLite database (nsys export?) is not supported yet"),
         (b"\x7fELF", "a program, not a trace; record it with `umtui record -o DIR -- PROGRAM`"),
         (b"NVTX", "an NVIDIA report is not supported; export it with `nsys export --type sqlite`"),
         (b"UMF\x1b", "a stream of a newer umtui; use that version"),
@@ -124,7 +163,11 @@ mod tests {
         assert_eq!(of(b"  {\"traceEvents\""), Ok(Format::Json));
         assert_eq!(of(b"\xef\xbb\xbf[\n{"), Ok(Format::Json));
         assert!(of(b"[info] started").is_err() && of(b"{x}").is_err());
-        assert!(of(b"SQLite format 3\0").unwrap_err().contains("SQLite"));
+        assert_eq!(of(b"SQLite format 3\0"), Ok(Format::Sqlite));
+        assert_eq!(of(b"\x80\x04\x95\x10\0\0\0\0\0\0\0}"), Ok(Format::Pickle));
+        assert_eq!(of(b"Thread,Time,Action,Pointer,Size,Stream\n"), Ok(Format::Rmm));
+        assert_eq!(of(b"hello\n==5== NVPROF is profiling process 5, command: ./a\n"), Ok(Format::Nvprof));
+        assert_eq!(sniff(&b"\x01\x02".to_vec(), "a.nsys-rep").ok(), Some(Format::NsightReport));
         let odd = of(b"hello\x1b[31m\nworld").unwrap_err();
         assert!(odd.contains("hello\\x1b[31m") && !odd.contains('\n'), "{odd}");
     }

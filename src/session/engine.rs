@@ -19,7 +19,8 @@ use super::search::Search;
 use super::view::{Answer, Body, OutputRequest, OutputRows, Phase, SearchAnswer, Status, View, ViewRequest};
 use crate::graph::digest;
 use crate::parse::ParseError;
-use crate::symbols::{SIDE_FILE, Symbols};
+use crate::parse::imported::SiteName;
+use crate::symbols::{SIDE_FILE, Symbol, Symbols};
 use crate::trace::{Damage, State, Trace};
 
 /// Over which time calls a second are counted.
@@ -92,6 +93,10 @@ impl Engine {
             self.child_state = Some(child.poll());
         }
         self.feed.look(&mut self.model.trace, now);
+        for name in std::mem::take(&mut self.feed.names) {
+            let SiteName { module, offset, function, file, line } = name;
+            self.model.symbols.tell(&module, offset, Symbol { function, file, line });
+        }
         let read = self.feed.read(&mut self.model.trace, until);
         if self.model.files.len() != self.model.trace.files.len() {
             self.model.files = self.feed.bytes(&self.model.trace);

@@ -9,7 +9,7 @@ use std::time::{Duration, Instant, SystemTime};
 use super::alive::{Boot, Life, believed};
 use super::importing::Importing;
 use crate::parse::import::Import;
-use crate::parse::imported::Imported;
+use crate::parse::imported::{Imported, SiteName};
 use crate::parse::sniff::{Format, sniff};
 use crate::parse::{NativeReader, ParseError, Progress, text};
 use crate::source::{Arrived, FileBytes, Found, Life as Sent, Paths, Pipe, Spooled, is_pipe, pipe};
@@ -43,6 +43,8 @@ pub(super) struct Feed {
     imported: BTreeMap<usize, &'static str>,
     /// Inputs that are being imported.
     imports: Vec<Importing>,
+    /// Names of call sites that imports know.
+    pub(super) names: Vec<SiteName>,
     /// Files that could not be read, in a line each.
     failures: Vec<String>,
     boot: Boot,
@@ -108,6 +110,7 @@ impl Feed {
             texts: BTreeSet::new(),
             imported: BTreeMap::new(),
             imports: Vec::new(),
+            names: Vec::new(),
             failures: Vec::new(),
             boot: Boot::current(),
             looked: None,
@@ -196,6 +199,7 @@ impl Feed {
                 Err(error) => self.failures.push(error.to_string()),
             }
         }
+        self.names.extend(imported.names);
         for (line, why) in imported.lost {
             trace.add_damage(first, line, why);
         }

@@ -259,13 +259,19 @@ impl Pump {
 
 /// Whether these are the first bytes of a trace that is no stream of frames.
 fn is_trace(head: &[u8]) -> bool {
-    const TRACES: [&[u8]; 5] = [
+    const TRACES: [&[u8]; 10] = [
         b"# umtui trace",
         b"\xef\xbb\xbf# umtui trace",
         &umtui_wire::header::MAGIC,
         // gzip and Zstandard.
         b"\x1f\x8b",
         b"\x28\xb5\x2f\xfd",
+        b"SQLite format 3\0",
+        // Pickles, logs of RMM and of nvprof.
+        b"\x80\x02",
+        b"\x80\x04",
+        b"Thread,",
+        b"==",
     ];
     let json = head.strip_prefix(b"\xef\xbb\xbf").unwrap_or(head).trim_ascii_start();
     matches!(json.first(), Some(b'{' | b'[')) || TRACES.iter().any(|trace| head.starts_with(trace))

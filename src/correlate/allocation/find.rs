@@ -267,14 +267,15 @@ impl Finding {
     }
 
     fn look(&mut self, found: &Found<'_, Use>, records: &mut Records<'_>) {
-        let has_arguments = !found.call.flags.has(CallFlags::NO_ARGUMENTS) && !found.call.flags.entry_only();
-        match records.read(found).filter(|_| has_arguments) {
-            None => self.unread += 1,
-            Some(record) if found.call.flags.failed() => self.refused.extend(found.what.refused(found, &record)),
-            Some(record) => {
+        let flags = found.call.flags;
+        match records.read(found).filter(|_| !flags.entry_only()) {
+            // That memory was refused is known without knowing how much.
+            Some(record) if flags.failed() => self.refused.extend(found.what.refused(found, &record)),
+            Some(record) if !flags.has(CallFlags::NO_ARGUMENTS) => {
                 self.handed.extend(found.what.handed(found, &record));
                 found.what.events(found, &record, &mut self.fresh);
             }
+            _ => self.unread += 1,
         }
     }
 

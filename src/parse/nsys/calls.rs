@@ -5,7 +5,7 @@
 
 use super::import::Importer;
 use super::rows::{Call as Row, Frame, Usage};
-use crate::parse::imported::{Call, Function, Place, Process, Repair, Work, api_name};
+use crate::parse::imported::{Call, Function, Process, Work, api_name};
 use crate::trace::Layer;
 use crate::trace::semantics::base_name;
 use rustc_hash::FxHashMap;
@@ -129,9 +129,6 @@ impl Importer<'_> {
             None => self.strings.get(row.name).is_some_and(|name| name.starts_with("cu") && !name.starts_with("cuda")),
         };
         let Some((start, end)) = self.times(row.start, row.end, number) else { return Ok(()) };
-        if end.is_none() {
-            self.target.repair(Repair::Mended("calls without an end, shown as unfinished"), Place::Row(number));
-        }
         let known = self.function(is_driver, row.name);
         let thread = self.thread(row.thread);
         let process = self.process(row.thread);

@@ -32,7 +32,7 @@ impl Log {
             return self.unified_event(&row, name, place);
         }
         if device.is_none() && is_function(name) {
-            return self.api(&row, name, place);
+            return self.api(&row, name);
         }
         if end.is_none() {
             self.target.repair(Repair::Mended("work without a duration"), place);
@@ -40,10 +40,7 @@ impl Log {
         self.work(&row, name)
     }
 
-    fn api(&mut self, row: &Row<'_>, name: &str, place: Place) -> io::Result<bool> {
-        if row.end.is_none() {
-            self.target.repair(Repair::Mended("calls without an end, shown as unfinished"), place);
-        }
+    fn api(&mut self, row: &Row<'_>, name: &str) -> io::Result<bool> {
         // `cudaLaunchKernel (add(int*) [109])`
         let (plain, launched) = name.split_once(" (").unwrap_or((name, ""));
         let correlation =
