@@ -671,8 +671,6 @@ pub fn calls(request: &CallsRequest, turned: bool) -> CallsRows {
         };
         (row.key, launches)
     });
-    let site = rows.iter().find(|row| Some(row.key) == request.cursor && row.kind == NodeKind::Site);
-    let source = site.map(|row| (row.key, "/build/src/solver.cu".to_owned(), 131));
     CallsRows {
         total: all.len(),
         first,
@@ -681,7 +679,7 @@ pub fn calls(request: &CallsRequest, turned: bool) -> CallsRows {
         quantile_error_pct: 6,
         span_ns: 102_000_000_000,
         launches,
-        source,
+        source: None,
     }
 }
 
