@@ -43,6 +43,27 @@ fn a_filters_file_is_read_again_when_it_changes() {
 }
 
 #[test]
+fn a_filter_that_is_given_by_its_name_is_read_again_when_its_file_changes() {
+    let folder = tempfile::tempdir().unwrap();
+    let run = recording(folder.path());
+    // A preset at first: the user's own of that name comes later, and with it the folder.
+    let words = ["open".as_ref(), run.as_os_str(), "--screen".as_ref(), "calls".as_ref(), "--filter".as_ref()];
+    let launch = Launch::umtui(words.into_iter().chain(["launches".as_ref()]));
+    let mut terminal = launch.env("XDG_CONFIG_HOME", folder.path().to_str().unwrap()).start();
+    terminal.wait_for(&["ENDED", "& launches", "hidden", "cudaLaunchKernel"]);
+    let filters = folder.path().join("umtui/filters");
+    std::fs::create_dir_all(&filters).unwrap();
+    std::fs::write(filters.join("launches.expr"), "api:cudaMallocManaged").unwrap();
+    terminal.wait_for(&["& launches", "launches has changed and was read again", "cudaMallocManaged"]);
+    std::fs::write(filters.join("launches.expr"), "kernal:x").unwrap();
+    terminal.wait_for(&["launches.expr:1:1"]);
+    std::fs::remove_file(filters.join("launches.expr")).unwrap();
+    terminal.wait_for(&["launches has changed and was read again", "cudaLaunchKernel"]);
+    terminal.keys("q");
+    terminal.exits_with(Exit::Status(0));
+}
+
+#[test]
 fn a_filter_is_typed_seen_kept_and_undone() {
     let folder = tempfile::tempdir().unwrap();
     let run = recording(folder.path());

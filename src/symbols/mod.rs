@@ -277,6 +277,12 @@ fn hash(what: impl std::hash::Hash) -> u64 {
 }
 
 impl Symbol {
+    /// Its line and function as a row shows them where nothing else is called alike; `None`: the line is not known.
+    #[must_use]
+    pub fn label(&self) -> Option<String> {
+        self.has_line().then(|| text::of_line(self, &[]))
+    }
+
     /// Whether its line is known.
     const fn has_line(&self) -> bool {
         self.line > 0 && !self.file.is_empty()

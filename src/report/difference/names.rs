@@ -71,7 +71,8 @@ impl Names {
             return code.map_or(SiteName::Unnamed, |code| SiteName::Code(code, loaded.site(id)));
         };
         let file = symbol.file.rsplit('/').next().unwrap_or_default().to_owned();
-        let label = if symbol.line > 0 { loaded.site(id) } else { shorten(&symbol.function) };
+        // Not what tells it from others in this trace: those need not be in the other one.
+        let label = symbol.label().unwrap_or_else(|| shorten(&symbol.function));
         let name = SiteName::Source(symbol.function.clone(), file, symbol.line, label);
         if let Some(code) = code {
             self.sources.insert(code, name.clone());

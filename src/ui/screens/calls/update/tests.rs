@@ -139,3 +139,19 @@ fn inverted_and_flat_go_back_to_the_tree_they_came_from() {
     walk(&mut state, &[Action::Flat]);
     assert_eq!(state.grouping, Grouping::Stream);
 }
+
+#[test]
+fn a_call_site_says_where_its_source_lies_here() {
+    use crate::ui::screens::calls::facts::facts;
+    let site = CallRow { kind: NodeKind::Site, ..row(3, 0, None, None) };
+    let source = Some((NodeKey(3), "/build/src/a\u{1b}b.cu".to_owned(), 131));
+    let rows = CallsRows { source, ..rows(vec![site.clone()]) };
+    let sources = crate::ui::source_map::SourceMap::new([("/build", "/home/me")], None);
+    let state = State { rows: Some(rows), sources, ..State::default() };
+    let said = |row: &CallRow| facts(&state, row).into_iter().find(|(name, _)| name == "source");
+    let of_site = said(&site).unwrap().1;
+    assert!(of_site.starts_with("/home/me/src/a") && of_site.ends_with("b.cu:131"), "{of_site}");
+    assert!(!of_site.contains('\u{1b}'));
+    assert!(said(&CallRow { key: NodeKey(4), ..site.clone() }).is_none());
+    assert!(said(&CallRow { kind: NodeKind::Runtime, ..site }).is_none());
+}
