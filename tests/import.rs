@@ -129,6 +129,19 @@ fn kineto_packed_or_not_is_one_report() {
 }
 
 #[test]
+fn what_pytorch_wrote_on_an_h200_is_all_there() {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/h200-torch-profiler.json.gz");
+    let report = report(&path).unwrap();
+    // Counted in the file by Python's json.
+    assert_eq!((layer(&report, "runtime"), layer(&report, "driver")), (164, 2));
+    assert_eq!(sum(&report["kernels"], "launches"), 42);
+    assert_eq!((sum(&report["copies"], "count"), sum(&report["copies"], "bytes")), (6, 16_904));
+    assert_eq!((report["sets"]["count"].as_u64(), report["sets"]["bytes"].as_u64()), (Some(4), Some(80)));
+    assert_eq!((report["trace"]["streams"].as_u64(), report["trace"]["truncated"].as_bool()), (Some(1), Some(false)));
+    assert_eq!(report["processes"].as_array().map(Vec::len), Some(1));
+}
+
+#[test]
 fn it_comes_through_a_pipe_too() {
     let mut child = Command::new(UMTUI)
         .args(["report", "--format", "json", "-"])

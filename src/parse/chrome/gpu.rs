@@ -109,7 +109,9 @@ pub fn work(
     scanner: &mut Scanner<'_, '_>,
 ) -> io::Result<()> {
     let said = read(&event.args);
-    let (device, context, stream) = place(mapping, event, &said);
+    // Overhead is the driver's own, on no device.
+    let on_device = category != Category::Overhead;
+    let (device, context, stream) = if on_device { place(mapping, event, &said) } else { (None, 0, wire::NONE) };
     let end = end.unwrap_or_else(|| {
         mapping.target.repair(NO_DURATION, Place::Nowhere);
         start
