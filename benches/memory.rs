@@ -4,20 +4,30 @@
 //! not said; half of them are released) by eight threads, and ten records of unified memory for each (faults of both
 //! sides, migrations to and fro), into a file. Then it loads that, finds the allocations at once and in slices of 4 ms,
 //! and makes the account and the movements of pages, in processor time of the thread; and says how much heap a record and
-//! an allocation take.
+//! an allocation take. Then it opens the file as a session does, with the memory screen and with the heatmap: when they can be
+//! used, when all of them is there, and how long answers take while the cursor moves, by the wall clock.
+//!
+//! `-- THOUSANDS keep=PATH` writes the trace there, and does nothing else.
 
 mod common;
 
 use std::fs::File;
 use std::io::{self, BufWriter, Seek, Write};
+use std::path::Path;
 use std::sync::Arc;
+use std::sync::mpsc::channel;
 use std::time::{Duration, Instant};
 
 use common::{THREADS, cpu};
 use umtui::correlate::{Allocation, AllocationFinder, Allocations};
 use umtui::memory::{Account, Block, movements};
 use umtui::parse::native::writer::{CallRecord, FileInfo, NativeWriter};
-use umtui::session::Loaded;
+use umtui::session::handle::Handle;
+use umtui::session::view::{
+    AllocationColumn, AllocationsRequest, Answer, Body, HeatRequest, Lens, MemoryPart, MemoryPartRows, MemoryRequest,
+    View, ViewRequest,
+};
+use umtui::session::{Loaded, Session};
 use umtui::trace::{Bytes, Layer, ProcessId};
 use umtui_wire::activity::{
     KIND_GPU_CLOCK, KIND_UNIFIED, UNIFIED_CPU_FAULT, UNIFIED_GPU_FAULT, UNIFIED_TO_DEVICE, UNIFIED_TO_HOST,
@@ -35,11 +45,16 @@ const BYTES: u64 = 64 << 10;
 const PLACES: u64 = 10_000;
 /// Records of unified memory for each allocation.
 const RECORDS: u64 = 10;
+/// The newest allocations, in which pages move; half of them are released after that.
+const NEWEST: u64 = 1_000;
 /// A slice of a session's thread.
 const SLICE: Duration = Duration::from_millis(4);
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     let thousands = std::env::args().filter_map(|word| word.parse::<u64>().ok()).next().unwrap_or(1_000);
+    if let Some(path) = std::env::args().find_map(|word| word.strip_prefix("keep=").map(str::to_owned)) {
+        return Ok(write(BufWriter::new(File::create(path)?), thousands * 1_000)?);
+    }
     let folder = tempfile::tempdir()?;
     let path = folder.path().join("bench.umt");
     write(BufWriter::new(File::create(&path)?), thousands * 1_000)?;
@@ -56,7 +71,97 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     println!("{count} allocations found at once in {:.2?}", cpu() - begun);
     slices(&loaded);
     rest(&loaded, &found);
+    drop((loaded, found));
+    memory_screen(&path)?;
+    heatmap(&path)
+}
+
+/// A screen of this size.
+const SCREEN: (u16, u16) = (200, 50);
+/// Answers that are timed while the cursor moves.
+const STEPS: u64 = 500;
+
+type Failure = Box<dyn std::error::Error>;
+
+/// Opens the file and asks for a screen as the program does. `view` makes the request with the cursor in so many rows; what is
+/// shown says whether it can be used.
+fn screen(name: &str, path: &Path, view: impl Fn(u64) -> View, usable: impl Fn(&Body) -> bool) -> Result<(), Failure> {
+    let (give, answers) = channel();
+    let begun = Instant::now();
+    let session = Session::open(&[path.to_owned()], None, Box::new(move |answer| drop(give.send(answer))))?;
+    let mut id = 0;
+    let mut ask = |at: u64| -> Result<Answer, Failure> {
+        id += 1;
+        session.ask(ViewRequest { id, view: view(at), search: None, lens: Lens::default() });
+        loop {
+            let answer: Answer = answers.recv_timeout(Duration::from_secs(120))?;
+            if answer.id == id {
+                return Ok(answer);
+            }
+        }
+    };
+    while !usable(&ask(0)?.body) {
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    let first = begun.elapsed();
+    let timed = |ask: &mut dyn FnMut(u64) -> Result<Answer, Failure>| -> Result<[Duration; 3], Failure> {
+        let mut took = Vec::new();
+        for step in 0..STEPS {
+            let asked = Instant::now();
+            ask(step * 3)?;
+            took.push(asked.elapsed());
+            std::thread::sleep(Duration::from_millis(2));
+        }
+        took.sort_unstable();
+        let at = |share: usize| took.get(took.len() * share / 1000).copied().unwrap_or_default();
+        Ok([at(500), at(990), at(999)])
+    };
+    let busy = timed(&mut ask)?;
+    let is_partial = |body: &Body| match body {
+        Body::Memory(rows) => rows.partial,
+        // A picture does not say it.
+        _ => false,
+    };
+    while is_partial(&ask(0)?.body) {
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    let whole = begun.elapsed();
+    let quiet = timed(&mut ask)?;
+    println!("{name}: usable after {first:.2?}, whole after {whole:.2?}");
+    println!("  answers while it is being completed p50 {:.2?}, p99 {:.2?}, p99.9 {:.2?}", busy[0], busy[1], busy[2]);
+    println!("  answers afterwards p50 {:.2?}, p99 {:.2?}, p99.9 {:.2?}", quiet[0], quiet[1], quiet[2]);
     Ok(())
+}
+
+fn memory_screen(path: &Path) -> Result<(), Failure> {
+    let view = |at: u64| {
+        let part = AllocationsRequest {
+            sort: (AllocationColumn::Size, true),
+            in_use: false,
+            only: None,
+            cursor: None,
+            details: None,
+            first: at,
+            rows: usize::from(SCREEN.1),
+        };
+        let part = MemoryPart::Allocations(part);
+        View::Memory(MemoryRequest { plot: SCREEN.0, moment: None, goal: None, part })
+    };
+    screen("memory screen", path, view, |body| match body {
+        Body::Memory(rows) => {
+            matches!(&rows.part, MemoryPartRows::Allocations(rows) if rows.total > 0) && rows.plot.peak_bytes > 0
+        }
+        _ => false,
+    })
+}
+
+fn heatmap(path: &Path) -> Result<(), Failure> {
+    let view = |at: u64| {
+        let (lines, columns) = (SCREEN.1, SCREEN.0);
+        let cursor = ((at % u64::from(lines)) as u16, (at % u64::from(columns)) as u16);
+        View::Heatmap(HeatRequest { lines, columns, cursor, ..HeatRequest::default() })
+    };
+    screen("heatmap", path, view, |body| matches!(body, Body::Heatmap(rows) if rows.places > 0))
 }
 
 /// Finds them as a session's thread does, between batches.
@@ -118,8 +223,8 @@ fn write<W: Write + Seek>(out: W, allocations: u64) -> io::Result<()> {
         writer.call(thread, &CallRecord { api: malloc, ..call.clone() })?;
         now += 1_000;
         for _ in 0..RECORDS {
-            // One of the newest thousand, of any page.
-            let page = address(number.saturating_sub(next() % 1_000)) + next() % 16 * 4096;
+            // One of the newest thousand, any page of it.
+            let page = address(number.saturating_sub(next() % NEWEST)) + next() % 16 * 4096;
             let (what, bytes, length, from, to) = match next() % 4 {
                 0 => (UNIFIED_GPU_FAULT, 1 + next() % 3, 20_000, 0, 0),
                 1 => (UNIFIED_CPU_FAULT, 0, 0, 0, 0),
@@ -133,8 +238,8 @@ fn write<W: Write + Seek>(out: W, allocations: u64) -> io::Result<()> {
             let words = [head.word(), start, end, bytes, page, u64::from(from) | u64::from(to) << 32];
             writer.record(COLLECTOR, &words, now + 30_000)?;
         }
-        if number % 2 == 1 {
-            let arguments = address(number - 1).to_le_bytes().to_vec();
+        if let Some(old) = number.checked_sub(NEWEST).filter(|old| old.is_multiple_of(2)) {
+            let arguments = address(old).to_le_bytes().to_vec();
             writer.call(thread, &CallRecord { api: free, start: now, duration: 900, arguments, ..call })?;
             now += 1_000;
         }

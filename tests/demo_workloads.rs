@@ -132,7 +132,10 @@ fn the_matrix_is_right_to_the_byte_and_says_which_copies_had_peer_access() {
         (ends("pageable", "gpu1"), (rounds, rounds * MIB / 2)),
         (ends("pinned", "gpu0"), (rounds, 2 * rounds * MIB)),
         (ends("gpu1", "pinned"), (rounds, 2 * rounds * MIB)),
-        (ends("gpu0", "gpu1"), (2 * rounds, 9 * rounds * MIB)),
+        // Without peer access each copy is told as two, through the host.
+        (ends("gpu0", "pinned"), (rounds, 8 * rounds * MIB)),
+        (ends("pinned", "gpu1"), (rounds, 8 * rounds * MIB)),
+        (ends("gpu0", "gpu1"), (rounds, rounds * MIB)),
         (ends("gpu1", "gpu0"), (rounds, 4 * rounds * MIB)),
     ];
     assert_eq!(copied, BTreeMap::from(expected));
@@ -146,11 +149,13 @@ fn the_matrix_is_right_to_the_byte_and_says_which_copies_had_peer_access() {
     assert_eq!(moved, ways.into_iter().map(|way| (way, all)).collect());
     let between = flows.iter().find(|row| side(row, "from") == "gpu0" && side(row, "to") == "gpu1").unwrap();
     assert_eq!(number(between, "with_peer_access"), (rounds, rounds * MIB));
-    assert_eq!(number(between, "without_peer_access"), (rounds, 8 * rounds * MIB));
-    let staged = &transfers["staged"];
-    assert_eq!(staged.as_array().unwrap().len(), 1, "{staged}");
-    assert_eq!((&staged[0]["from_device"], &staged[0]["to_device"]), (&1.into(), &0.into()));
-    assert_eq!((staged[0]["count"].as_u64(), staged[0]["bytes"].as_u64()), (Some(rounds), Some(2 * rounds * MIB)));
+    assert_eq!(number(between, "without_peer_access"), (0, 0));
+    for (by, ends, bytes) in [("staged", (1, 0), 2 * rounds * MIB), ("staged_by_driver", (0, 1), 8 * rounds * MIB)] {
+        let staged = &transfers[by];
+        assert_eq!(staged.as_array().unwrap().len(), 1, "{staged}");
+        assert_eq!((&staged[0]["from_device"], &staged[0]["to_device"]), (&ends.0.into(), &ends.1.into()));
+        assert_eq!((staged[0]["count"].as_u64(), staged[0]["bytes"].as_u64()), (Some(rounds), Some(bytes)));
+    }
     for pair in transfers["topology"].as_array().unwrap() {
         assert_eq!(
             (&pair["can_access"], &pair["access_enabled"], &pair["link"]),
@@ -160,7 +165,7 @@ fn the_matrix_is_right_to_the_byte_and_says_which_copies_had_peer_access() {
     // What the links carried is what moved over them.
     let links = transfers["links"].as_array().unwrap();
     let carried: u64 = links.iter().map(|link| link["bytes"].as_u64().unwrap()).sum();
-    assert_eq!(carried, (1 + 2 + 2 + 9 + 4 + 12) * rounds * MIB);
+    assert_eq!(carried, (1 + 2 + 2 + 1 + 8 + 8 + 4 + 12) * rounds * MIB);
 
     let chosen = report_with(folder.path(), &["--device-map", "1:5", "--pcie-bandwidth", "25GB/s", "--p2p-markers"]);
     assert!(chosen.contains("\nhost pinned") || !chosen.contains("-> GPU 0  "), "{chosen}");
@@ -170,8 +175,10 @@ fn the_matrix_is_right_to_the_byte_and_says_which_copies_had_peer_access() {
     );
     assert!(chosen.contains("limit of a link to the host, as told: 25.0 GB/s"), "{chosen}");
     let marked = report_with(folder.path(), &["--p2p-markers"]);
-    assert_eq!(marked.lines().filter(|line| line.starts_with("copy GPU")).count() as u64, 3 * rounds, "{marked}");
-    assert_eq!(marked.lines().filter(|line| line.ends_with("may go through the host")).count() as u64, rounds);
+    assert_eq!(marked.lines().filter(|line| line.starts_with("copy GPU")).count() as u64, 2 * rounds, "{marked}");
+    let by_driver =
+        format!("{rounds} times {} MiB in all from GPU 0 through the host to GPU 1, by the driver", 8 * rounds);
+    assert!(marked.contains(&by_driver), "{marked}");
 }
 
 /// The tab of transfers, once it is complete.
@@ -209,4 +216,6 @@ fn the_screen_says_of_transfers_what_the_report_says() {
     }
     let staged: Vec<_> = rows.iter().filter_map(|row| Some((row.name.as_str(), row.staged?))).collect();
     assert_eq!(staged, [("GPU 1 > GPU 0", (2, 4 * MIB))]);
+    let by_driver: Vec<_> = rows.iter().filter_map(|row| Some((row.name.as_str(), row.staged_by_driver?))).collect();
+    assert_eq!(by_driver, [("GPU 0 > GPU 1", (2, 16 * MIB))]);
 }

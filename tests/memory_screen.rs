@@ -204,3 +204,31 @@ fn what_is_looked_for_is_found_by_site_kind_and_address() {
     assert!(found.count >= 1 && found.found.is_some(), "{found:?}");
     assert_eq!(look("'no such name anywhere").count, 0);
 }
+
+#[test]
+fn use_prefetches_and_who_may_touch_it_are_told_of_an_allocation() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut loaded = record(folder.path(), &["prefetch", "--", "--rounds", "6"]);
+    let all = allocations(&mut loaded, None, ALL);
+    let id = all.rows.iter().find(|row| row.kind == AllocationKind::Managed).unwrap().id;
+    let told = allocations(&mut loaded, None, AllocationsRequest { details: Some(id), rows: 5, ..ALL });
+    let (of, fields) = told.details.unwrap();
+    assert_eq!(of, id);
+    let values = |wanted: &str| -> Vec<&str> {
+        fields.iter().filter(|(name, _)| name == wanted).map(|(_, value)| value.as_str()).collect()
+    };
+    // Kernels were given it, which is all that is known: faults are not recorded.
+    let (first, last) = (values("first use"), values("last use"));
+    assert!(first.len() == 1 && first[0].contains("possibly: kernel"), "{fields:?}");
+    assert!(last.len() == 1 && last[0].contains(", cudaLaunchKernel from "), "{fields:?}");
+    let prefetches = values("prefetch");
+    assert_eq!((prefetches.len(), prefetches.last()), (5, Some(&"[2 more]")), "{fields:?}");
+    assert!(prefetches[0].starts_with("to GPU 0 at "), "{fields:?}");
+    assert_eq!(values("may touch"), ["attached global from ".to_owned() + &made_at(&fields)], "{fields:?}");
+}
+
+/// When the memory came into use, by the first of those who may touch it.
+fn made_at(fields: &[(String, String)]) -> String {
+    let text = &fields.iter().find(|(name, _)| name == "may touch").unwrap().1;
+    text.rsplit(" from ").next().unwrap().to_owned()
+}

@@ -36,18 +36,103 @@ pub struct Found<'a, T> {
 
 /// Calls `each` with the calls of a process to chosen functions, thread by thread, in order of rows. Pieces of the columns
 /// in which there are none are skipped.
-pub fn each<T>(trace: &Trace, process: ProcessId, chosen: &[Option<T>], mut each: impl FnMut(Found<'_, T>)) {
-    for (id, track) in (0..).map(TrackId).zip(&trace.tracks).filter(|(_, track)| track.process == process) {
+pub fn each<T>(trace: &Trace, process: ProcessId, chosen: &[Option<T>], each: impl FnMut(Found<'_, T>)) {
+    each_while(trace, process, chosen, &mut Vec::new(), each, &mut || true);
+}
+
+/// Calls between two questions whether to go on.
+const STRIDE: usize = 256;
+
+/// Likewise from the rows `reached` of each thread on, which are then those up to which it has come, as long as `more` says
+/// so, which is asked now and then; true when all have been gone through.
+fn each_while<T>(
+    trace: &Trace,
+    process: ProcessId,
+    chosen: &[Option<T>],
+    reached: &mut Vec<usize>,
+    mut each: impl FnMut(Found<'_, T>),
+    more: &mut dyn FnMut() -> bool,
+) -> bool {
+    reached.resize(trace.tracks.len().max(reached.len()), 0);
+    let threads = (0..).map(TrackId).zip(&trace.tracks).zip(reached);
+    for ((id, track), reached) in threads.filter(|((_, track), _)| track.process == process) {
         for chunk in track.chunks() {
+            if chunk.first_row() + chunk.len() <= *reached {
+                continue;
+            }
+            let skipped = reached.saturating_sub(chunk.first_row());
+            *reached = chunk.first_row() + chunk.len();
             if !chunk.summary().apis().any(|api| chosen.get(api.index()).is_some_and(Option::is_some)) {
                 continue;
             }
-            for (inner, &api) in chunk.apis().iter().enumerate() {
+            let mut found = 0;
+            for (inner, &api) in chunk.apis().iter().enumerate().skip(skipped) {
                 let Some(Some(what)) = chosen.get(usize::from(api)) else { continue };
                 let (Some(call), Some(offset)) = (chunk.call(inner), chunk.offset(inner)) else { continue };
                 each(Found { track: id, row: chunk.first_row() + inner, call, what, offset });
+                found += 1;
+                if found % STRIDE == 0 && !more() {
+                    *reached = chunk.first_row() + inner + 1;
+                    return false;
+                }
+            }
+            if !more() {
+                return false;
             }
         }
+    }
+    true
+}
+
+/// Calls of chosen functions of a process, looked for in slices and while the trace grows, and what is made of each.
+#[derive(Debug)]
+pub struct Search<T, R> {
+    process: ProcessId,
+    chosen: Vec<Option<T>>,
+    /// Rows of each thread that have been looked at.
+    reached: Vec<usize>,
+    found: Vec<R>,
+}
+
+impl<T, R> Search<T, R> {
+    /// One that has not begun.
+    #[must_use]
+    pub const fn new(process: ProcessId) -> Self {
+        Self { process, chosen: Vec::new(), reached: Vec::new(), found: Vec::new() }
+    }
+
+    /// Goes on until all is looked at, or `more` says no, which is asked now and then. `choose` says of a function and its
+    /// name without endings what is wanted of it, `make` makes something of a call. `files` are those of the trace.
+    pub fn advance(
+        &mut self,
+        trace: &Trace,
+        files: &[Arc<dyn Bytes>],
+        choose: impl FnMut(&Api, &str) -> Option<T>,
+        mut make: impl FnMut(&Found<'_, T>, &mut Records<'_>) -> Option<R>,
+        more: &mut dyn FnMut() -> bool,
+    ) -> bool {
+        if self.chosen.len() != trace.apis.len() {
+            self.chosen = self::choose(trace, choose);
+        }
+        if self.chosen.iter().all(Option::is_none) {
+            return true;
+        }
+        let mut records = Records::of(trace, self.process, files);
+        let Self { process, chosen, reached, found } = self;
+        let each = |one: Found<'_, T>| found.extend(make(&one, &mut records));
+        each_while(trace, *process, chosen, reached, each, more)
+    }
+
+    /// What was found so far, thread by thread, what came later last.
+    #[must_use]
+    pub fn found(&self) -> &[R] {
+        &self.found
+    }
+
+    /// Likewise, to keep.
+    #[must_use]
+    pub fn into_found(self) -> Vec<R> {
+        self.found
     }
 }
 

@@ -6,7 +6,7 @@ use rustc_hash::FxHashMap;
 use umtui_wire::activity as wire;
 
 use super::allocation::Allocations;
-use super::calls::{Found, Records, bare, choose, each};
+use super::calls::{Found, Records, Search, bare};
 use crate::trace::activity::{LaneId, What, raw};
 use crate::trace::{ActivityKind, Api, Argument, Bytes, LaneOf, NO_DEVICE, NameId, ProcessId, SiteId, Trace, TrackId};
 
@@ -38,27 +38,51 @@ impl Told {
 /// What a process was told of its devices' memory, in order of time.
 #[must_use]
 pub fn told(trace: &Trace, process: ProcessId, files: &[Arc<dyn Bytes>]) -> Vec<Told> {
-    let chosen: Vec<Option<[Argument; 2]>> = choose(trace, |api: &Api, base| {
-        let argument = |role| api.signature.role(role).cloned();
-        (bare(base) == "MemGetInfo").then(|| Some([argument("free")?, argument("total")?]))?
-    });
-    let mut list = Vec::new();
-    let mut records = Records::of(trace, process, files);
-    each(trace, process, &chosen, |found: Found<'_, [Argument; 2]>| {
-        // Calls inside others say the same again.
-        if found.call.depth != 0 || found.call.flags.failed() {
-            return;
-        }
-        let Some(record) = records.read(&found) else { return };
-        let [free, total] = found.what;
-        let by = (found.track, u32::try_from(found.row).unwrap_or(u32::MAX));
-        if let (Some(free), Some(total)) = (record.number(free), record.number(total)) {
-            let (at_ns, device, site) = (found.call.end_ns(), found.call.device, found.call.site);
-            list.push(Told { at_ns, device, free, total, by, site });
-        }
-    });
+    let mut asked = Asked::new(process);
+    asked.advance(trace, files, &mut || true);
+    let mut list = asked.0.into_found();
     list.sort_by_key(|told: &Told| told.at_ns);
     list
+}
+
+/// What a process was told of its devices' memory, looked for in slices and while the trace grows.
+#[derive(Debug)]
+pub struct Asked(Search<[Argument; 2], Told>);
+
+impl Asked {
+    /// Before the first call.
+    #[must_use]
+    pub const fn new(process: ProcessId) -> Self {
+        Self(Search::new(process))
+    }
+
+    /// Goes on as long as `more` says so, which is asked now and then; true when all calls have been looked at. `files` are
+    /// those of the trace.
+    pub fn advance(&mut self, trace: &Trace, files: &[Arc<dyn Bytes>], more: &mut dyn FnMut() -> bool) -> bool {
+        let choose = |api: &Api, base: &str| {
+            let argument = |role| api.signature.role(role).cloned();
+            (bare(base) == "MemGetInfo").then(|| Some([argument("free")?, argument("total")?]))?
+        };
+        let make = |found: &Found<'_, [Argument; 2]>, records: &mut Records<'_>| {
+            // Calls inside others say the same again.
+            if found.call.depth != 0 || found.call.flags.failed() {
+                return None;
+            }
+            let record = records.read(found)?;
+            let [free, total] = found.what;
+            let (free, total) = (record.number(free)?, record.number(total)?);
+            let by = (found.track, u32::try_from(found.row).unwrap_or(u32::MAX));
+            let (at_ns, device, site) = (found.call.end_ns(), found.call.device, found.call.site);
+            Some(Told { at_ns, device, free, total, by, site })
+        };
+        self.0.advance(trace, files, choose, make, more)
+    }
+
+    /// What it was told so far, in no order.
+    #[must_use]
+    pub fn told(&self) -> &[Told] {
+        self.0.found()
+    }
 }
 
 /// An allocation that the driver recorded.

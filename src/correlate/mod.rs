@@ -10,20 +10,20 @@ pub mod graph;
 mod graph_contents;
 pub mod graph_memory;
 #[cfg(test)]
-mod made;
+pub(crate) mod made;
 pub mod order;
 pub mod pools;
 mod reason;
 pub mod suspect;
 pub mod usage;
 
-pub use allocation::{Allocation, AllocationFinder, AllocationKind, Allocations, End, Refused};
+pub use allocation::{Allocation, AllocationFinder, AllocationKind, Allocations, End, Holding, Refused};
 pub use allocator::Allocator;
 pub use failure::{Failed, Failure, Failures};
 pub use graph::{Graph, graphs};
 pub use graph_memory::GraphMemory;
 pub use order::{Order, order};
-pub use pools::{Pool, PoolOrigin, Pools};
+pub use pools::{Pool, PoolOrigin, Pools, PoolsFinder, PoolsReady};
 pub use usage::{Usage, Use, UseKind, Uses};
 
 use crate::trace::activity::Near;

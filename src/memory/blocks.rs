@@ -16,16 +16,19 @@ pub struct Blocks<S> {
     ids: BTreeMap<u64, u32>,
     /// Runs of each block, in order; they cover all of it, and neighbours differ.
     blocks: Vec<Vec<Run<S>>>,
-    /// The block that was looked up last, and its index.
-    last: (u64, u32),
+    /// Blocks that were looked up lately, and their indices: a block's place is by its last bits.
+    recent: Vec<(u64, u32)>,
     scratch: Vec<Run<S>>,
 }
 
 impl<S> Default for Blocks<S> {
     fn default() -> Self {
-        Self { ids: BTreeMap::new(), blocks: Vec::new(), last: (u64::MAX, 0), scratch: Vec::new() }
+        Self { ids: BTreeMap::new(), blocks: Vec::new(), recent: Vec::new(), scratch: Vec::new() }
     }
 }
+
+/// Blocks of which the indices are at hand.
+const RECENT: usize = 256;
 
 /// Part of a block: its number, first page and first page after, counted from its first.
 pub type Part = (u64, u16, u16);
@@ -58,10 +61,19 @@ impl<S: Copy + Default + PartialEq> Blocks<S> {
     /// Where a block lies among those that are there, in the order in which they came.
     #[must_use]
     pub fn index(&self, block: u64) -> Option<usize> {
-        if self.last.0 == block {
-            return Some(self.last.1 as usize);
+        match self.recent.get(block as usize % RECENT) {
+            Some(&(recent, index)) if recent == block => Some(index as usize),
+            _ => self.ids.get(&block).map(|&index| index as usize),
         }
-        self.ids.get(&block).map(|&index| index as usize)
+    }
+
+    fn remember(&mut self, block: u64, index: u32) {
+        if self.recent.is_empty() {
+            self.recent.resize(RECENT, (u64::MAX, 0));
+        }
+        if let Some(place) = self.recent.get_mut(block as usize % RECENT) {
+            *place = (block, index);
+        }
     }
 
     /// Those in which some of the pages `from..to` lie: index and part.
@@ -73,13 +85,13 @@ impl<S: Copy + Default + PartialEq> Blocks<S> {
     /// A block, made if it is not there: index, and whether it was made. All of its pages have the default state then.
     pub fn make(&mut self, block: u64) -> (usize, bool) {
         if let Some(index) = self.index(block) {
-            self.last = (block, index as u32);
+            self.remember(block, index as u32);
             return (index, false);
         }
         let index = self.blocks.len() as u32;
         self.blocks.push(vec![(BLOCK_PAGES as u16, S::default())]);
         self.ids.insert(block, index);
-        self.last = (block, index);
+        self.remember(block, index);
         (index as usize, true)
     }
 
@@ -108,6 +120,19 @@ impl<S: Copy + Default + PartialEq> Blocks<S> {
         let found = self.index(page / BLOCK_PAGES).and_then(|index| self.blocks.get(index));
         let run = found.and_then(|runs| runs.get(runs.partition_point(|&(end, _)| end <= inner)));
         run.map_or_else(S::default, |&(_, state)| state)
+    }
+
+    /// Whether the states of all of the pages `from..to` fit.
+    pub fn all(&self, from: u64, to: u64, mut fits: impl FnMut(S) -> bool) -> bool {
+        parts(from, to).all(|(block, first, last)| match self.index(block) {
+            None => fits(S::default()),
+            Some(index) => {
+                let runs = self.block(index);
+                let skip = runs.partition_point(|&(end, _)| end <= first);
+                let reached = runs.iter().skip(skip).take_while(|&&(end, _)| end < last).count();
+                runs.iter().skip(skip).take(reached + 1).all(|&(_, state)| fits(state))
+            }
+        })
     }
 
     /// Calls `each` with the pieces of the pages `from..to`, in order: first page, first page after it, state.
@@ -245,7 +270,11 @@ mod tests {
                 last = Some(state);
                 seen.extend(std::iter::repeat_n(state, (end - start) as usize));
             });
-            prop_assert_eq!(&seen[..], &pages[from as usize..(from + count) as usize]);
+            let asked = &pages[from as usize..(from + count) as usize];
+            prop_assert_eq!(&seen[..], asked);
+            for state in 0..4 {
+                prop_assert_eq!(blocks.all(from, from + count, |one| one == state), asked.iter().all(|&one| one == state));
+            }
         }
     }
 }

@@ -6,10 +6,10 @@ use umtui_wire::activity as wire;
 
 use super::homes::{PAGE_BYTES, Place, pages};
 use super::state::{Advise, Cause, Happening};
-use crate::correlate::calls::{Found, Record, Records, bare, choose, each};
+use crate::correlate::calls::{Found, Record, Records, Search, bare};
 use crate::correlate::{Allocation, AllocationKind, Allocations};
 use crate::trace::activity::Lane;
-use crate::trace::{Activity, ActivityKind, Argument, Bytes, CallFlags, NO_DEVICE, ProcessId, Trace};
+use crate::trace::{Activity, ActivityKind, Api, Argument, Bytes, CallFlags, NO_DEVICE, ProcessId, Trace};
 
 /// Accesses of a fault that write: `CUPTI_ACTIVITY_UNIFIED_MEMORY_ACCESS_TYPE_WRITE` and `..._ATOMIC`.
 const WRITES: [u8; 2] = [2, 3];
@@ -56,10 +56,36 @@ pub struct Told {
 /// What the calls of a process say, in order of time: managed memory comes and goes, prefetches, advice.
 #[must_use]
 pub fn told(trace: &Trace, process: ProcessId, files: &[Arc<dyn Bytes>], allocations: &Allocations) -> Vec<Told> {
-    let mut told = lives(allocations);
-    of_calls(trace, process, files, &mut told);
-    told.sort_by_key(|told| told.at_ns);
-    told
+    let mut telling = Telling::new(process);
+    telling.advance(trace, files, &mut || true);
+    telling.told(allocations)
+}
+
+/// Finds what the calls of a process say in two steps: prefetches and advice, in slices, and then all of it in order, for
+/// which the trace is needed no longer. Of a batch only the first piece is recorded.
+pub struct Telling(Search<Says, Told>);
+
+impl Telling {
+    /// Before the first call.
+    #[must_use]
+    pub const fn new(process: ProcessId) -> Self {
+        Self(Search::new(process))
+    }
+
+    /// Goes on with the first step, as long as `more` says so, which is asked now and then; true when all calls have been
+    /// looked at. `files` are those of the trace.
+    pub fn advance(&mut self, trace: &Trace, files: &[Arc<dyn Bytes>], more: &mut dyn FnMut() -> bool) -> bool {
+        self.0.advance(trace, files, says, said, more)
+    }
+
+    /// The second step. `allocations` are those of the process.
+    #[must_use]
+    pub fn told(self, allocations: &Allocations) -> Vec<Told> {
+        let mut told = lives(allocations);
+        told.extend(self.0.into_found());
+        told.sort_by_key(|told| told.at_ns);
+        told
+    }
 }
 
 /// Managed memory that comes, and goes.
@@ -133,49 +159,62 @@ impl Says {
     }
 }
 
-/// Prefetches and advice. Of a batch only the first piece is recorded.
-fn of_calls(trace: &Trace, process: ProcessId, files: &[Arc<dyn Bytes>], told: &mut Vec<Told>) {
-    let chosen = choose(trace, |api, base| {
-        let argument = |role| api.signature.role(role).cloned();
-        let (size, advice) = match bare(base) {
-            "MemAdvise" => ("bytes", Some(argument("advice")?)),
-            "MemPrefetchAsync" => ("bytes", None),
-            "MemPrefetchBatchAsync" | "MemDiscardAndPrefetchBatchAsync" => ("first", None),
-            _ => return None,
-        };
-        let (device, location) = (argument("device"), argument("location"));
-        Some(Says { address: argument("ptr")?, bytes: argument(size)?, advice, device, location })
-    });
-    let mut records = Records::of(trace, process, files);
-    each(trace, process, &chosen, |found: Found<'_, Says>| {
-        let flags = found.call.flags;
-        if found.call.depth != 0 || flags.failed() || flags.has(CallFlags::CAPTURED) {
-            return;
-        }
-        let Some(record) = records.read(&found) else { return };
-        let number = |argument| record.number(argument).filter(|&number| number != 0);
-        if let (Some(address), Some(bytes)) = (number(&found.what.address), number(&found.what.bytes))
-            && let Some(what) = found.what.what(&record)
-        {
-            told.push(Told { at_ns: found.call.end_ns(), pages: pages(address, bytes), what, ends: None });
-        }
-    });
+/// What a function says.
+fn says(api: &Api, base: &str) -> Option<Says> {
+    let argument = |role| api.signature.role(role).cloned();
+    let (size, advice) = match bare(base) {
+        "MemAdvise" => ("bytes", Some(argument("advice")?)),
+        "MemPrefetchAsync" => ("bytes", None),
+        "MemPrefetchBatchAsync" | "MemDiscardAndPrefetchBatchAsync" => ("first", None),
+        _ => return None,
+    };
+    let (device, location) = (argument("device"), argument("location"));
+    Some(Says { address: argument("ptr")?, bytes: argument(size)?, advice, device, location })
 }
 
-/// Rows that are taken at once where they are in order of time.
-const AT_ONCE: usize = 1 << 18;
+/// What a call says.
+fn said(found: &Found<'_, Says>, records: &mut Records<'_>) -> Option<Told> {
+    let flags = found.call.flags;
+    if found.call.depth != 0 || flags.failed() || flags.has(CallFlags::CAPTURED) {
+        return None;
+    }
+    let record = records.read(found)?;
+    let number = |argument| record.number(argument).filter(|&number| number != 0);
+    let (address, bytes) = (number(&found.what.address)?, number(&found.what.bytes)?);
+    let what = found.what.what(&record)?;
+    Some(Told { at_ns: found.call.end_ns(), pages: pages(address, bytes), what, ends: None })
+}
+
+/// Pieces of rows that are read at once, and rows of a piece, about.
+const AT_ONCE: usize = 8;
+const PIECE: usize = 4096;
 
 /// Goes through the rows of a lane and through what calls say, in order of time, by slices and while the lane grows.
+///
+/// Rows come almost in order. So pieces of them wait until the moment at which their first row began, and only those that
+/// overlap it are in memory, in order.
 #[derive(Clone, Debug, Default)]
 pub struct Feed {
-    /// Rows that have been taken from the lane.
+    /// Rows of the lane that are known.
     taken: usize,
-    /// Start and number of those that are to come, in order.
+    /// Pieces that are not read yet, the earliest last.
+    pieces: Vec<Piece>,
+    /// Start and number of rows that are to come, in order.
     rows: Vec<(u64, u32)>,
     next_row: usize,
     next_told: usize,
     /// Up to which moment all has been handed out, ns.
     reached_ns: u64,
+}
+
+/// Rows one behind the other.
+#[derive(Clone, Debug)]
+struct Piece {
+    /// None of them that is wanted begins earlier, ns.
+    start_ns: u64,
+    rows: std::ops::Range<usize>,
+    /// Only those are wanted that begin at or after this moment, ns.
+    from_ns: u64,
 }
 
 /// What comes next.
@@ -188,24 +227,65 @@ pub enum Next {
 }
 
 impl Feed {
-    /// Takes rows that have come, if all taken ones are used up; the earliest start of those that are late, ns: all that
-    /// happened since then must be undone, and [`Feed::rewind`] called, before going on.
+    /// Takes rows that have come, if all known ones are used up, and reads on; the earliest start of those that are late, ns: all
+    /// that happened since then must be undone, and [`Feed::rewind`] called, before going on. To be called whenever
+    /// [`Feed::next`] has nothing and there is more.
     pub fn take(&mut self, lane: &Lane) -> Option<u64> {
-        if self.next_row < self.rows.len() || self.taken >= lane.len() {
-            return None;
+        let mut late = None;
+        if self.next_row >= self.rows.len() && self.pieces.is_empty() && self.taken < lane.len() {
+            for (rows, (first_ns, _)) in lane.spans(self.taken..lane.len()) {
+                let mut start_ns = first_ns;
+                if first_ns < self.reached_ns {
+                    // Others of the piece may be meant, which were there before.
+                    start_ns = u64::MAX;
+                    lane.for_each_in(rows.clone(), |_, activity| start_ns = start_ns.min(activity.start_ns));
+                }
+                self.pieces.push(Piece { start_ns, rows, from_ns: 0 });
+            }
+            self.taken = lane.len();
+            self.in_order();
+            late = self.pieces.last().map(|piece| piece.start_ns).filter(|&start_ns| start_ns < self.reached_ns);
         }
-        self.rows.clear();
-        self.next_row = 0;
-        let end = if lane.is_sorted() { lane.len().min(self.taken + AT_ONCE) } else { lane.len() };
-        self.add(lane, self.taken..end, 0);
-        self.taken = end;
-        self.rows.first().map(|row| row.0).filter(|&earliest| earliest < self.reached_ns)
+        self.read(lane);
+        late
     }
 
-    fn add(&mut self, lane: &Lane, range: std::ops::Range<usize>, from_ns: u64) {
-        let rows = range.filter_map(|row| Some((lane.get(row)?.start_ns, u32::try_from(row).ok()?)));
-        self.rows.extend(rows.filter(|row| row.0 >= from_ns));
-        self.rows.sort_unstable();
+    fn in_order(&mut self) {
+        self.pieces.sort_by_key(|piece| std::cmp::Reverse((piece.start_ns, piece.rows.start)));
+    }
+
+    /// Whether a piece must be read before the next row is known.
+    fn must_read(&self) -> bool {
+        let head = self.rows.get(self.next_row);
+        self.pieces.last().is_some_and(|piece| head.is_none_or(|head| piece.start_ns <= head.0))
+    }
+
+    /// Reads the pieces that come next, some at a time.
+    fn read(&mut self, lane: &Lane) {
+        if !self.must_read() {
+            return;
+        }
+        self.rows.drain(..self.next_row.min(self.rows.len()));
+        self.next_row = 0;
+        let mut head = self.rows.first().map_or(u64::MAX, |row| row.0);
+        // The more overlap the more are read, or those that are in order already would be gone through too often.
+        for _ in 0..AT_ONCE.max(self.rows.len() / PIECE) {
+            let Some(piece) = self.pieces.pop_if(|piece| piece.start_ns <= head) else { break };
+            let before = self.rows.len();
+            self.put(lane, &piece, u64::MAX);
+            let new = self.rows.get(before..).unwrap_or_default();
+            head = new.iter().map(|row| row.0).min().unwrap_or(head).min(head);
+        }
+        self.rows.sort();
+    }
+
+    /// Puts the rows of a piece behind the others that begin before a moment, ns.
+    fn put(&mut self, lane: &Lane, piece: &Piece, until_ns: u64) {
+        lane.for_each_in(piece.rows.clone(), |row, activity| {
+            let is_wanted =
+                activity.start_ns >= piece.from_ns && (activity.start_ns < until_ns || until_ns == u64::MAX);
+            self.rows.extend(is_wanted.then_some((activity.start_ns, row as u32)));
+        });
     }
 
     /// Goes back: rows and what calls say from a moment on, ns, come again.
@@ -214,19 +294,23 @@ impl Feed {
         rows.retain(|row| row.0 < to_ns);
         self.rows = rows;
         self.next_row = 0;
-        lane.overlapping((to_ns, u64::MAX), |row, activity| {
-            if row < self.taken && activity.start_ns >= to_ns {
-                self.rows.push((activity.start_ns, row as u32));
-            }
-        });
-        self.rows.sort_unstable();
+        for piece in std::mem::take(&mut self.pieces).iter().filter(|piece| piece.start_ns < to_ns) {
+            self.put(lane, piece, to_ns);
+        }
+        self.rows.sort();
+        let wanted = lane.spans(0..self.taken).filter(|(_, (_, last_ns))| *last_ns >= to_ns);
+        self.pieces =
+            wanted.map(|(rows, (first_ns, _))| Piece { start_ns: first_ns.max(to_ns), rows, from_ns: to_ns }).collect();
+        self.in_order();
         self.next_told = told.partition_point(|told| told.at_ns < to_ns);
         self.reached_ns = to_ns;
     }
 
-    /// What comes next; `None`: nothing more that has been taken. What calls say comes before rows that begin at the same
-    /// moment.
+    /// What comes next; `None`: nothing that has been read. What calls say comes before rows that begin at the same moment.
     pub fn next(&mut self, lane: &Lane, told: &[Told]) -> Option<Next> {
+        if self.must_read() {
+            return None;
+        }
         let row = self.rows.get(self.next_row).copied();
         let told_ns = told.get(self.next_told).map(|told| told.at_ns);
         match (row, told_ns) {
@@ -251,7 +335,10 @@ impl Feed {
     /// Whether all that is there has been handed out.
     #[must_use]
     pub fn is_done(&self, lane: &Lane, told: &[Told]) -> bool {
-        self.next_row >= self.rows.len() && self.taken >= lane.len() && self.next_told >= told.len()
+        self.next_row >= self.rows.len()
+            && self.pieces.is_empty()
+            && self.taken >= lane.len()
+            && self.next_told >= told.len()
     }
 
     /// Whether something may have been handed out that is not before a moment, ns.

@@ -25,7 +25,7 @@ pub mod transfers;
 
 pub use account::{Account, Block, Group, Holder, Totals};
 pub use difference::{Delta, Extent, Turnover, Verdict, difference, extents, growth};
-pub use happenings::{Told, told};
+pub use happenings::{Telling, Told, told};
 pub use history::{History, Sample, Stretch};
 pub use live::Live;
 pub use lived::{Lived, Steps};

@@ -57,90 +57,117 @@ impl Pattern {
 #[derive(Clone, Copy, Debug, Default)]
 struct Stride {
     pages: i64,
-    count: u64,
+    count: u32,
     /// At most so many of them were others.
-    others: u64,
+    others: u32,
 }
 
-/// Faults of one processor in one allocation, in order of time.
+/// Stands for no page.
+const NO_PAGE: u64 = u64::MAX;
+
+/// Faults of one processor in one allocation, in order of time. There may be one for each allocation, so it is small.
 #[derive(Clone, Debug)]
 pub struct Faults {
-    /// Pages by which addresses are told apart.
-    granule: u64,
-    /// Those that are served together.
-    together: Vec<u64>,
+    /// They are a device's.
+    of_device: bool,
+    steps: u32,
+    upwards: u32,
+    downwards: u32,
     until_ns: u64,
-    /// The last one of those before, and whether all between it and the first one of these was there by then.
-    before: Option<u64>,
-    reaches: Option<u64>,
-    steps: u64,
-    upwards: u64,
-    downwards: u64,
-    strides: [Stride; STRIDES],
+    /// The last one of those before, and the first one of those that are served together if all between the two was there
+    /// by then.
+    before: u64,
+    reaches: u64,
+    /// Those that are served together: the first, and others.
+    first: u64,
+    others: Vec<u64>,
+    strides: Vec<Stride>,
 }
+
+const _: () = assert!(size_of::<Faults>() <= 96);
 
 impl Faults {
     /// None yet. `of_device`: they are a device's.
     #[must_use]
     pub const fn new(of_device: bool) -> Self {
         Self {
-            granule: if of_device { GRANULE } else { 1 },
-            together: Vec::new(),
-            until_ns: 0,
-            before: None,
-            reaches: None,
+            of_device,
             steps: 0,
             upwards: 0,
             downwards: 0,
-            strides: [Stride { pages: 0, count: 0, others: 0 }; STRIDES],
+            until_ns: 0,
+            before: NO_PAGE,
+            reaches: NO_PAGE,
+            first: NO_PAGE,
+            others: Vec::new(),
+            strides: Vec::new(),
         }
+    }
+
+    /// Pages by which addresses are told apart.
+    const fn granule(&self) -> u64 {
+        if self.of_device { GRANULE } else { 1 }
     }
 
     /// A fault of a page, served from one moment to another, ns; moments must not go back. `all_here` is asked whether all
     /// of some pages, first and first after, is where the processor is.
     pub fn push(&mut self, page: u64, (from_ns, to_ns): (u64, u64), all_here: impl Fn(u64, u64) -> bool) {
-        let is_apart = from_ns >= self.until_ns || self.together.len() >= TOGETHER;
-        if is_apart {
+        let is_apart = from_ns >= self.until_ns || self.others.len() + 1 >= TOGETHER;
+        if is_apart || self.first == NO_PAGE {
             self.close();
             // What lies between, but for the pieces that the two faults themselves are of.
-            let (low, high) = self.before.map_or((page, page), |before| (before.min(page), before.max(page)));
-            let (from, to) = ((low / self.granule + 1) * self.granule, high / self.granule * self.granule);
+            let before = if self.before == NO_PAGE { page } else { self.before };
+            let granule = self.granule();
+            let (from, to) = ((before.min(page) / granule + 1) * granule, before.max(page) / granule * granule);
             let is_near = from < to && to - from <= 2 * BLOCK;
-            self.reaches = (is_near && all_here(from, to)).then_some(page);
+            self.reaches = if is_near && all_here(from, to) { page } else { NO_PAGE };
+            self.first = page;
+        } else {
+            self.others.push(page);
         }
-        self.together.push(page);
         self.until_ns = self.until_ns.max(to_ns);
     }
 
     /// Takes the steps of what was served together.
     fn close(&mut self) {
-        let mut together = std::mem::take(&mut self.together);
-        together.sort_unstable();
-        let mut before = self.before;
-        for (at, &page) in together.iter().enumerate() {
-            let reaches = at == 0 && self.reaches == Some(page);
-            if let Some(before) = before {
-                self.step(before, page, reaches);
-            }
-            before = Some(page);
+        let first = std::mem::replace(&mut self.first, NO_PAGE);
+        if first == NO_PAGE {
+            return;
         }
-        self.before = before;
+        if self.others.is_empty() {
+            self.follow(first, true);
+            return;
+        }
+        let mut together = std::mem::take(&mut self.others);
+        together.push(first);
+        together.sort_unstable();
+        for (at, &page) in together.iter().enumerate() {
+            self.follow(page, at == 0);
+        }
         together.clear();
-        self.together = together;
+        self.others = together;
+    }
+
+    fn follow(&mut self, page: u64, is_first: bool) {
+        if self.before != NO_PAGE {
+            self.step(self.before, page, is_first && self.reaches == page);
+        }
+        self.before = page;
     }
 
     fn step(&mut self, before: u64, page: u64, reaches: bool) {
-        let (from, to) = (before / self.granule, page / self.granule);
+        let granule = self.granule();
+        let (from, to) = (before / granule, page / granule);
         // Once more for the same piece: it was taken away, or written after it was read.
         if from == to {
             return;
         }
-        self.steps += 1;
-        let pages = from.abs_diff(to) * self.granule;
+        self.steps = self.steps.saturating_add(1);
+        let pages = from.abs_diff(to) * granule;
         let is_next = reaches || pages == 1 || pages == GRANULE || is_served(before, page);
         match to > from {
-            true if is_next => self.upwards += 1,
-            false if is_next => self.downwards += 1,
+            true if is_next => self.upwards = self.upwards.saturating_add(1),
+            false if is_next => self.downwards = self.downwards.saturating_add(1),
             _ => {}
         }
         if !reaches {
@@ -153,25 +180,26 @@ impl Faults {
     fn stride(&mut self, pages: i64) {
         let known = self.strides.iter_mut().find(|stride| stride.pages == pages);
         if let Some(known) = known {
-            known.count += 1;
+            known.count = known.count.saturating_add(1);
+        } else if self.strides.len() < STRIDES {
+            self.strides.push(Stride { pages, count: 1, others: 0 });
         } else if let Some(rarest) = self.strides.iter_mut().min_by_key(|stride| stride.count) {
-            *rarest = Stride { pages, count: rarest.count + 1, others: rarest.count };
+            *rarest = Stride { pages, count: rarest.count.saturating_add(1), others: rarest.count };
         }
     }
 
     /// What it is.
     #[must_use]
-    pub fn pattern(&self) -> Pattern {
-        let mut all = self.clone();
-        all.close();
-        if all.steps < FEWEST_STEPS {
+    pub fn pattern(mut self) -> Pattern {
+        self.close();
+        if u64::from(self.steps) < FEWEST_STEPS {
             return Pattern::Undecided;
         }
-        let agree = |count: u64| count * 100 >= AGREE * all.steps;
-        let stride = all.strides.iter().find(|stride| agree(stride.count - stride.others));
+        let agree = |count: u32| u64::from(count) * 100 >= AGREE * u64::from(self.steps);
+        let stride = self.strides.iter().find(|stride| agree(stride.count - stride.others));
         match stride.filter(|stride| !matches!(stride.pages.unsigned_abs(), 0 | 1 | GRANULE)) {
             Some(stride) => Pattern::Strided(stride.pages.saturating_mul(super::homes::PAGE_BYTES as i64)),
-            None if agree(all.upwards) || agree(all.downwards) => Pattern::Sequential,
+            None if agree(self.upwards) || agree(self.downwards) => Pattern::Sequential,
             None => Pattern::Random,
         }
     }

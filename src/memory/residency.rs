@@ -228,9 +228,7 @@ impl Residency {
     /// Whether all of the pages `from..to`, at most some thousands, are at a place.
     #[must_use]
     pub fn all_at(&self, from: u64, to: u64, place: Place) -> bool {
-        let mut all = true;
-        self.pages.for_each(from, to, |_, _, kept| all &= self.states.get(kept.state).homes.has(place));
-        all
+        self.pages.all(from, to, |kept| self.states.get(kept.state).homes.has(place))
     }
 
     /// Runs of pages that are alike.

@@ -61,7 +61,8 @@ pub struct HeatLook {
 /// The picture of an allocation, lines and columns for this size.
 fn picture(loaded: &mut Loaded, of: HeatOf, (width, height): (u16, u16)) -> Result<HeatRows, String> {
     let columns = width.saturating_sub(LABEL as u16).max(1);
-    let mut request = HeatRequest { lines: height.saturating_sub(AROUND).max(1), columns, ..HeatRequest::default() };
+    let lines = height.saturating_sub(AROUND + more_of_legend(width)).max(1);
+    let mut request = HeatRequest { lines, columns, ..HeatRequest::default() };
     let mut ask = |request: HeatRequest| match loaded.view(View::Heatmap(request)).body {
         Body::Heatmap(rows) => rows,
         _ => HeatRows::default(),
@@ -147,14 +148,48 @@ fn legend(out: &mut String, rows: &HeatRows, look: HeatLook, paint: impl Fn(Heat
     let [moved, ahead] = heat_shades(look.unicode);
     let [second, third, fourth] = rows.scale;
     let texts = [format!("below {}", size(second)), size(second), size(third), format!("{} and more", size(fourth))];
-    out.push_str("legend   ");
-    for ((moved, ahead), text) in moved.iter().zip(ahead).zip(texts) {
-        let (moved, ahead) = (paint(HeatMark::ToDevice, moved), paint(HeatMark::AheadToDevice, ahead));
-        let _ = write!(out, "  {moved}{ahead} {text}");
-    }
-    out.push_str("\n         ");
-    for (mark, text) in HEAT_LEGEND.into_iter().filter(|(mark, _)| rows.has_faults || *mark != HeatMark::Missed) {
-        let _ = write!(out, "  {} {text}", paint(mark, heat_letter(mark)));
+    // What is printed of each, and how many characters of it are seen.
+    let shade = |((moved, ahead), text): ((&&str, &&str), String)| {
+        let (shown, there) = (paint(HeatMark::ToDevice, moved), paint(HeatMark::AheadToDevice, ahead));
+        let seen = moved.chars().count() + ahead.chars().count() + 1 + text.chars().count();
+        (format!("{shown}{there} {text}"), seen)
+    };
+    let shades: Vec<_> = moved.iter().zip(ahead.iter()).zip(texts).map(shade).collect();
+    let marks = HEAT_LEGEND.into_iter().filter(|(mark, _)| rows.has_faults || *mark != HeatMark::Missed);
+    let mark = |(mark, text): (HeatMark, &str)| {
+        let letter = heat_letter(mark);
+        (format!("{} {text}", paint(mark, letter)), letter.chars().count() + 1 + text.chars().count())
+    };
+    let width = usize::from(look.size.0);
+    folded(out, "legend   ", &shades, width);
+    folded(out, "         ", &marks.map(mark).collect::<Vec<_>>(), width);
+}
+
+/// Lines of the legend beyond two, as many as it may take in lines of so many characters.
+fn more_of_legend(width: u16) -> u16 {
+    let longest = ["below 1023 KiB", "1023 KiB", "1023 KiB", "1023 KiB and more"].map(|text| text.len() + 3);
+    let marks: Vec<usize> = HEAT_LEGEND.iter().map(|(_, text)| text.len() + 2).collect();
+    let lines = |texts: &[usize]| {
+        let texts: Vec<(String, usize)> = texts.iter().map(|&seen| (String::new(), seen)).collect();
+        let mut out = String::new();
+        folded(&mut out, "legend   ", &texts, usize::from(width));
+        out.lines().count()
+    };
+    u16::try_from((lines(&longest) + lines(&marks)).saturating_sub(2)).unwrap_or(u16::MAX)
+}
+
+/// Writes texts side by side in lines of so many characters behind a word; of each text is told how many are seen of it.
+fn folded(out: &mut String, word: &str, texts: &[(String, usize)], width: usize) {
+    let indent = word.chars().count();
+    out.push_str(word);
+    let mut used = indent;
+    for (text, seen) in texts {
+        if used > indent && used + 2 + seen > width {
+            let _ = write!(out, "\n{:indent$}", "");
+            used = indent;
+        }
+        let _ = write!(out, "  {text}");
+        used += 2 + seen;
     }
     out.push('\n');
 }

@@ -28,6 +28,9 @@ pub struct Transfers {
     pub flows: Vec<Row>,
     /// Of copies through the host, as the program made them: the pairs.
     pub staged: Option<Vec<Staged>>,
+    /// Likewise, as the driver did where there was no peer access; `None`: copies were not recorded. They are among the copies to
+    /// the host and from it.
+    pub staged_by_driver: Option<Vec<Staged>>,
     /// How much each link carried.
     pub links: Vec<Link>,
     /// Limit of a link between the host and a device that was told, bytes a second.
@@ -211,6 +214,7 @@ pub fn of(loaded: &Loaded, allocations: &[Arc<Allocations>], options: &LinkOptio
     Some(Transfers {
         flows: flows.iter().map(|flow| row(flow, has)).collect(),
         staged: (trace.calls() > 0).then(|| staged(loaded, &files, allocations, &all, options)),
+        staged_by_driver: has(What::Activity).then(|| staged_rows(all.staged_by_driver(), options)),
         links: links.into_iter().map(|(from, to, usage)| link(from, to, usage, start, options)).collect(),
         limit_bytes_per_second: options.limit,
         topology: pairs,
@@ -314,13 +318,17 @@ fn staged(
     transfers::Staging::default().advance(&calls, usize::MAX, &mut |process, one| {
         let ends = (all.devices().find(process, one.from), all.devices().find(process, one.to));
         let (Some(from), Some(to)) = ends else { return };
-        if options.place(from).is_some() && options.place(to).is_some() {
-            let sum = sums.entry((from, to)).or_default();
-            *sum = (sum.0.saturating_add(1), sum.1.saturating_add(one.bytes));
-        }
+        let sum = sums.entry((from, to)).or_default();
+        *sum = (sum.0.saturating_add(1), sum.1.saturating_add(one.bytes));
     });
+    staged_rows(sums, options)
+}
+
+/// How many, and bytes, from which device to which, of those that are shown.
+fn staged_rows(sums: BTreeMap<(u16, u16), (u64, u64)>, options: &LinkOptions) -> Vec<Staged> {
+    let is_shown = |ends: &(u16, u16)| options.place(ends.0).is_some() && options.place(ends.1).is_some();
     let row = |((from_device, to_device), (count, bytes))| Staged { from_device, to_device, count, bytes };
-    sums.into_iter().map(row).collect()
+    sums.into_iter().filter(|(ends, _)| is_shown(ends)).map(row).collect()
 }
 
 /// The first copies and mappings between devices in order of time, and how many there are.
@@ -439,13 +447,12 @@ pub(super) fn write(block: Option<&Transfers>, out: &mut String) {
             out.push_str("mapped: not recorded, needs --um-faults\n");
         }
     }
-    for one in block.staged.iter().flatten() {
+    let by =
+        [(&block.staged, "by the program itself"), (&block.staged_by_driver, "by the driver, without peer access")];
+    for (one, by) in by.iter().flat_map(|(list, by)| list.iter().flatten().map(move |one| (one, by))) {
         let (from, to) = (one.from_device, one.to_device);
         let (count, bytes) = (grouped(one.count), size(one.bytes));
-        let _ = writeln!(
-            out,
-            "{count} times {bytes} in all from GPU {from} through the host to GPU {to}, by the program itself"
-        );
+        let _ = writeln!(out, "{count} times {bytes} in all from GPU {from} through the host to GPU {to}, {by}");
     }
     if block.not_shown_bytes > 0 {
         let _ = writeln!(out, "{} to or from devices that --device-map leaves out", size(block.not_shown_bytes));

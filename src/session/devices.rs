@@ -6,7 +6,7 @@ use std::sync::Arc;
 use super::events::read;
 use super::model::Model;
 use super::safe::safe;
-use super::sampler::{Address, Reading};
+use super::sampler::{Address, Kept, Reading, UsedAt};
 use crate::trace::activity::Device;
 use crate::trace::semantics::base_name;
 use crate::trace::value::{Value, size};
@@ -33,6 +33,13 @@ impl Model {
             (format!("GPU {}", key.1), format!("{name}   {rest}"))
         };
         devices.iter().map(text).collect()
+    }
+
+    /// What was read over time of devices of the trace, by their numbers.
+    pub(super) fn readings_of<'a>(&self, kept: &'a Kept) -> Vec<(u8, &'a [UsedAt])> {
+        let devices = devices(&self.trace, |_| true);
+        let number = |of: &Address| devices.iter().find(|(_, device)| address(device) == *of).map(|(key, _)| key.1);
+        kept.all().filter_map(|(of, points)| Some((u8::try_from(number(of)?).ok()?, points))).collect()
     }
 
     /// Where the devices of these processes are found in their machine.

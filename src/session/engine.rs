@@ -14,7 +14,7 @@ use super::model::Model;
 use super::output::OutputFiles;
 use super::overview::Surroundings;
 use super::safe::safe;
-use super::sampler::{Address, Reading, Sampler};
+use super::sampler::{Address, Kept, Reading, Sampler};
 use super::search::Search;
 use super::view::{Answer, Body, OutputRequest, OutputRows, Phase, SearchAnswer, Status, View, ViewRequest};
 use crate::graph::digest;
@@ -42,6 +42,10 @@ pub(super) struct Engine {
     search: Search,
     /// Asks how devices fare; `None` where nobody looks while it goes on.
     pub sampler: Option<Sampler>,
+    /// What they said over time.
+    kept: Kept,
+    /// When they were looked at last.
+    sampled: Option<Instant>,
 }
 
 impl Engine {
@@ -83,6 +87,8 @@ impl Engine {
             last_call: Instant::now(),
             search: Search::default(),
             sampler: None,
+            kept: Kept::default(),
+            sampled: None,
         })
     }
 
@@ -117,6 +123,7 @@ impl Engine {
             more |= output.has_more();
         }
         self.note(now);
+        self.keep_readings(now);
         more
     }
 
@@ -161,7 +168,7 @@ impl Engine {
     /// Answers a request, and tells whether the answer is complete: work stops at `until`.
     pub(super) fn answer(&mut self, request: &ViewRequest, until: Instant) -> (Answer, bool) {
         self.model.set_lens(&request.lens);
-        self.model.lives.drop_wish();
+        self.model.drop_wishes();
         // What is drawn must be made of something, however little time there is.
         let mut complete = self.model.sift(until);
         let body = match &request.view {
@@ -181,7 +188,11 @@ impl Engine {
                 let ended = self.phase == Phase::Ended;
                 let readings = self.readings();
                 let (feed, now_ns) = (&self.feed, self.now_ns());
-                let around = Around { ended: &|process| ended || !feed.is_alive(process), now_ns, readings };
+                let kept = &self.kept;
+                // What was not released may be yet, in what has not been read.
+                let opening = matches!(self.phase, Phase::Opening(_));
+                let has_ended = |process| !opening && (ended || !feed.is_alive(process));
+                let around = Around { ended: &has_ended, now_ns, readings, kept };
                 let (rows, all) = self.model.memory(request, &around, until);
                 complete &= all;
                 Body::Memory(rows)
@@ -235,6 +246,19 @@ impl Engine {
         let feed = &self.feed;
         let here = |id| live && feed.is_alive(id) && self.model.trace.process(id).is_some_and(|one| feed.is_here(one));
         sampler.readings(&self.model.addresses(here), Instant::now())
+    }
+
+    /// Keeps what devices said, while somebody may want to see it later.
+    fn keep_readings(&mut self, now: Instant) {
+        let is_due = self.sampled.is_none_or(|sampled| now.saturating_duration_since(sampled) >= SECOND);
+        if self.sampler.is_some() && is_due && self.phase == Phase::Live {
+            self.sampled = Some(now);
+            self.readings();
+            let now_ns = self.now_ns();
+            if let Some(sampler) = &self.sampler {
+                sampler.keep(&mut self.kept, now, now_ns);
+            }
+        }
     }
 
     fn output(&self, request: OutputRequest) -> OutputRows {

@@ -13,11 +13,20 @@ const MOST: usize = 16;
 /// the driver needs to wake up.
 #[must_use]
 pub fn connections(trace: &Trace, devices: &[(NameId, Address)]) -> Vec<(usize, usize, &'static str)> {
+    ask(&here(trace, devices))
+}
+
+/// Those of the devices that are this machine's, by their numbers in the list.
+pub(super) fn here(trace: &Trace, devices: &[(NameId, Address)]) -> Vec<(usize, Address)> {
     let boot = Boot::current();
     let here: Vec<NameId> = trace.processes.iter().filter(|one| boot.is_of(one)).map(|process| process.host).collect();
     let known = |address: &Address| *address != Address::default();
     let of_here = devices.iter().enumerate().filter(|(_, (host, address))| here.contains(host) && known(address));
-    let ours: Vec<(usize, Address)> = of_here.map(|(index, (_, address))| (index, *address)).take(MOST).collect();
+    of_here.map(|(index, (_, address))| (index, *address)).take(MOST).collect()
+}
+
+/// Asks about the connections between devices of this machine. May take as long as the driver needs to wake up.
+pub(super) fn ask(ours: &[(usize, Address)]) -> Vec<(usize, usize, &'static str)> {
     if ours.len() < 2 {
         return Vec::new();
     }

@@ -194,12 +194,27 @@ impl Model {
         }
     }
 
+    /// Another answer is wanted: what the last one lacked is looked for no longer.
+    pub(super) const fn drop_wishes(&mut self) {
+        self.lives.drop_wish();
+        self.drop_heat();
+        self.drop_memory();
+    }
+
+    /// Where the raw records of each file lie; of a file that is gone there are none.
+    pub(super) fn all_files(&self) -> Vec<Arc<dyn Bytes>> {
+        let none: Arc<dyn Bytes> = Arc::new(Vec::new());
+        self.files.iter().map(|file| file.clone().unwrap_or_else(|| none.clone())).collect()
+    }
+
     /// Goes on with what the last answer lacked, until `until`: the lens, allocations, rows by range.
     pub(super) fn work(&mut self, until: Instant) {
         self.sift(until);
         if self.lives.goes_on() {
             self.lives.update(&self.trace, &self.files, until);
         }
+        self.go_on_with_heat(until);
+        self.go_on_with_memory(until);
         match &mut self.ranged {
             _ if self.lensed.is_on() => self.lensed.work_on_ranges(&self.trace, until),
             Some(ranged) if !ranged.complete => ranged.advance(&self.trace, until),

@@ -51,6 +51,53 @@ pub struct Sampler {
     shared: Option<Arc<Shared>>,
 }
 
+/// Moments that are kept of a device; when there are twice as many every other one is given up.
+const MOST_KEPT: usize = 2048;
+
+/// A moment, ns on a trace's axis, bytes of a device in use then, and all there are.
+pub type UsedAt = (u64, u64, u64);
+
+/// What readings said of devices' memory over time.
+#[derive(Clone, Debug, Default)]
+pub struct Kept {
+    of: Vec<(Address, Vec<UsedAt>)>,
+    /// When the newest of them were taken.
+    taken: Option<Instant>,
+}
+
+impl Kept {
+    /// Of each device, in order of time.
+    pub fn all(&self) -> impl Iterator<Item = (&Address, &[UsedAt])> {
+        self.of.iter().map(|(address, points)| (address, points.as_slice()))
+    }
+
+    /// Keeps readings that were taken at a moment, ns on the trace's axis, unless that was done before.
+    fn keep(&mut self, readings: &[(Address, Reading)], taken: Instant, at_ns: u64) {
+        if self.taken == Some(taken) {
+            return;
+        }
+        self.taken = Some(taken);
+        for (address, reading) in readings {
+            let Some((used, total)) = reading.memory else { continue };
+            let at = self.of.iter().position(|(of, _)| of == address).unwrap_or_else(|| {
+                self.of.push((*address, Vec::new()));
+                self.of.len() - 1
+            });
+            let Some((_, points)) = self.of.get_mut(at) else { continue };
+            points.push((at_ns, used, total));
+            if points.len() >= 2 * MOST_KEPT {
+                thin(points);
+            }
+        }
+    }
+}
+
+/// Of each two one after the other keeps the one with more bytes in use.
+fn thin(points: &mut Vec<UsedAt>) {
+    let kept = points.chunks(2).filter_map(|two| two.iter().copied().max_by_key(|point| point.1));
+    *points = kept.collect();
+}
+
 #[derive(Debug, Default)]
 struct Shared {
     state: Mutex<State>,
@@ -93,6 +140,16 @@ impl Sampler {
         }
         let fresh = state.taken.is_some_and(|taken| now.saturating_duration_since(taken) < FRESH);
         if fresh { state.readings.clone() } else { Vec::new() }
+    }
+
+    /// Keeps the newest readings, if there are any that were not kept yet. `now_ns` is now on the trace's axis. Never waits.
+    pub fn keep(&self, kept: &mut Kept, now: Instant, now_ns: u64) {
+        let Some(shared) = &self.shared else { return };
+        let state = hold(&shared.state);
+        if let Some(taken) = state.taken {
+            let age = u64::try_from(now.saturating_duration_since(taken).as_nanos()).unwrap_or(u64::MAX);
+            kept.keep(&state.readings, taken, now_ns.saturating_sub(age));
+        }
     }
 
     fn start(&mut self) {
@@ -185,6 +242,23 @@ mod tests {
         assert!(sampler.readings(&both, Instant::now() + FRESH).is_empty());
         assert!(sampler.readings(&[OTHER], Instant::now()).is_empty());
         assert!(sampler.readings(&[], Instant::now()).is_empty());
+    }
+
+    #[test]
+    fn readings_are_kept_once_each_and_not_without_end() {
+        let reading = |used| vec![(ONE, Reading { memory: Some((used, 100)), ..Reading::default() })];
+        let (mut kept, begun) = (Kept::default(), Instant::now());
+        kept.keep(&reading(7), begun, 5);
+        kept.keep(&reading(7), begun, 6);
+        kept.keep(&[(OTHER, Reading::default())], begun + PERIOD, 7);
+        assert_eq!(kept.all().collect::<Vec<_>>(), [(&ONE, &[(5, 7, 100)][..])]);
+        for at in 2..20_000u32 {
+            kept.keep(&reading(u64::from(at % 50)), begun + PERIOD * at, u64::from(at));
+        }
+        let (_, points) = kept.all().next().unwrap();
+        assert!(points.len() < 2 * MOST_KEPT && points.is_sorted_by_key(|point| point.0));
+        // The most of all is not given up.
+        assert_eq!((points.iter().map(|point| point.1).max(), points.last().unwrap().0), (Some(49), 19_999));
     }
 
     #[test]

@@ -85,6 +85,7 @@ CUresult cuDeviceGetName(char *name, int length, int device);
 CUresult cuDevicePrimaryCtxRetain(cuda_handle *out, int device);
 CUresult cuDevicePrimaryCtxRelease_v2(int device);
 CUresult cuCtxSetCurrent(cuda_handle context);
+CUresult cuCtxEnablePeerAccess(cuda_handle peer, unsigned flags);
 CUresult cuCtxSynchronize(void);
 CUresult cuMemAlloc_v2(CUdeviceptr *out, size_t bytes);
 CUresult cuMemFree_v2(CUdeviceptr pointer);

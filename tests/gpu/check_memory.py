@@ -51,8 +51,8 @@ for line in open(said_path):
         base = int(words[1], 16)
     elif words[:1] == ["flow"]:
         flows[tuple(words[1:4])] = int(words[4])
-    elif words[:1] == ["staged"]:
-        staged = [one for one in report["transfers"]["staged"] if [one["from_device"], one["to_device"]] == list(map(int, words[1:3]))]
+    elif words[:1] in (["staged"], ["staged_by_driver"]):
+        staged = [one for one in report["transfers"][words[0]] if [one["from_device"], one["to_device"]] == list(map(int, words[1:3]))]
         check(f"{words[3]} bytes went from {words[1]} to {words[2]} through the host", [one["bytes"] for one in staged], [int(words[3])])
     elif words[:1] == ["life"]:
         kind, size, *moments = words[1:]

@@ -52,6 +52,6 @@ int main() {
     printf("flow 0 -1 copies %zu\nflow -1 1 copies %zu\n", bytes, bytes);
     printf("flow 1 -1 copies %zu\nflow -1 0 copies %zu\n", bytes / 4, bytes / 4);
     if (peers) printf("flow 0 1 copies %zu\nflow 0 1 with_peer_access %zu\n", bytes / 2, bytes / 2);
-    printf("staged 1 0 %zu\n", bytes / 4);
+    printf("staged 1 0 %zu\nstaged_by_driver 0 1 %zu\n", bytes / 4, bytes);
     return 0;
 }

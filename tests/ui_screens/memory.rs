@@ -59,6 +59,7 @@ fn group(number: usize) -> GroupRow {
         then: (number < 2).then_some(size / 2),
         live_count: number as u64,
         live: Some(size / 4),
+        temporary: (number as u64 * 1_200, number as u64 * size),
         like: Some(Condition::Text(TextField::Site, Pattern::Glob(names[number].to_owned()))),
     }
 }
@@ -187,6 +188,7 @@ fn transfers(request: &TransfersRequest) -> TransferRows {
             with_access: if from == Device(1) && between { copies } else { count(1) },
             without_access: if from == Device(1) { moved(0, 0, 0) } else { count(8) },
             staged: (from == Device(1) && to == Device(0)).then_some((100, 200 * MIB)),
+            staged_by_driver: None,
             over_time: (0..u64::from(request.cells)).map(cell).collect(),
             busiest: Some(Busiest {
                 bytes_per_second: 21_500_000_000,
@@ -194,6 +196,7 @@ fn transfers(request: &TransfersRequest) -> TransferRows {
                 for_ns: 65_536,
                 share_pct: request.options.limit.map(|_| 86),
             }),
+            link: None,
             way: between.then_some(Way {
                 can_access: Some(true),
                 native_atomics: Some(true),
@@ -247,6 +250,15 @@ pub fn memory(request: &MemoryRequest) -> MemoryRows {
         peak_held: "4.5 GiB managed from solver.cu:88 setup(), 1 GiB pool from solver.cu:131 step(), 3 more".to_owned(),
         moment_ns,
         moment_bytes: peak / LENGTH_NS.max(1) * moment_ns + 12_345,
+        told: Some(ToldPlot {
+            device: "GPU 0".to_owned(),
+            others: 1,
+            most: (0..u64::from(request.plot)).map(|cell| (cell % 7 < 3).then_some((cell % 30) << 30)).collect(),
+            at_ns: LENGTH_NS / 2,
+            used: 13_316_000_000,
+            total: 150_110_000_000,
+            by: "cudaMemGetInfo",
+        }),
         most,
     };
     let devices = vec![("GPU 0".to_owned(), "NVIDIA H200   used 12.4 of 139.8 GiB".to_owned())];

@@ -260,21 +260,42 @@ fn run_copy(copy: &Copy, env: &Env, start: u64) {
         _ => 1_500,
     };
     let end = config::pass(start, 1_500 + bytes / rate);
-    let way = match (copy.from, copy.to) {
+    match (copy.from, copy.to) {
+        // Neither may access the other: the driver goes through pinned memory of its own, and both halves are told.
+        (from, to) if from != HOST && to != HOST && from != to && !context::peers(from, to) => {
+            let half = start + (end - start) / 2;
+            tell_copy(copy, env, (from, HOST), (start, half));
+            tell_copy(copy, env, (HOST, to), (half, end));
+        }
+        places => tell_copy(copy, env, places, (start, end)),
+    }
+}
+
+/// Tells of a copy, or of half of one.
+fn tell_copy(copy: &Copy, env: &Env, (from, to): (Place, Place), (start, end): (u64, u64)) {
+    let way = match (from, to) {
         (HOST, HOST) => 0,
         (HOST, _) => 1,
         (_, HOST) => 2,
         _ => 3,
     };
+    let is_half = (from, to) != (copy.from, copy.to);
+    let (pinned, [read, written]) = (2, copy.memory);
+    let record = env.record(kind::COPY, start, end);
     counters::emit(&Event {
         address: copy.dst as u64,
-        bytes,
-        src: i32::from(copy.from) - 1,
-        dst: i32::from(copy.to) - 1,
+        bytes: copy.bytes() as u64,
+        src: i32::from(from) - 1,
+        dst: i32::from(to) - 1,
         value: way,
         access: u32::from(copy.pageable()),
-        memory: copy.memory,
-        ..env.record(kind::COPY, start, end)
+        memory: match (is_half, to) {
+            (false, _) => copy.memory,
+            (true, HOST) => [read, pinned],
+            (true, _) => [pinned, written],
+        },
+        device: if is_half { u32::from(from.max(to)) - 1 } else { record.device },
+        ..record
     });
 }
 

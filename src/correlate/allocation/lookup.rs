@@ -13,6 +13,17 @@ struct Base {
     first: usize,
 }
 
+/// Which one held an address, and for what else that is the answer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Holding {
+    /// Index into the list; `None`: none did.
+    pub index: Option<usize>,
+    /// Addresses: first, and first after.
+    pub addresses: (u64, u64),
+    /// Moments: first and last, ns.
+    pub moments: (u64, u64),
+}
+
 /// An index of a list of allocations by address.
 #[derive(Clone, Debug, Default)]
 pub struct Lookup {
@@ -167,6 +178,32 @@ impl Lookup {
             before = base;
         }
         best.map(|(_, index)| index)
+    }
+
+    /// Likewise, and for which other addresses and moments that is the answer; `None` where that is not simple: more than one
+    /// may have lain there just then, or reach there from below.
+    pub fn find_simple(&self, list: &[Allocation], address: u64, at_ns: u64) -> Option<Holding> {
+        let at = self.bases.partition_point(|base| base.address <= address).checked_sub(1)?;
+        let base = self.bases.get(at)?;
+        if self.last_reaching(at, base.address).is_some() {
+            return None;
+        }
+        let (end, next_base) = self.bases.get(at + 1).map_or((self.count, u64::MAX), |next| (next.first, next.address));
+        let lives = list.get(base.first..end)?;
+        let begun = lives.partition_point(|one| one.from_ns <= at_ns);
+        let is_there = |at: &usize| lives.get(*at).is_some_and(|one| one.until_ns >= at_ns);
+        let mut there = (begun.saturating_sub(2)..begun).filter(is_there);
+        let (found, None) = (there.next(), there.next()) else { return None };
+        let one = found.and_then(|found| lives.get(found));
+        let end = one.map_or(base.address, Allocation::end);
+        let next_ns = lives.get(begun).map_or(u64::MAX, |next| next.from_ns - 1);
+        let moments = (at_ns, one.map_or(u64::MAX, |one| one.until_ns).min(next_ns));
+        Some(if address < end {
+            let index = found.map(|found| base.first + found);
+            Holding { index, addresses: (base.address, end.min(next_base)), moments }
+        } else {
+            Holding { index: None, addresses: (end, next_base), moments }
+        })
     }
 
     /// The last of the first `before` bases that has an allocation which ends behind `address`.

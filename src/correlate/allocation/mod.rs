@@ -16,6 +16,7 @@ use std::sync::Arc;
 use crate::trace::{Bytes, ProcessId, SiteId, StreamId, Trace, TrackId};
 
 pub use find::AllocationFinder;
+pub use lookup::Holding;
 pub(super) use sorting::{PIECE, Sorting};
 
 use find::{Finding, Progress, Uses};
@@ -261,6 +262,12 @@ impl Allocations {
     #[must_use]
     pub fn find(&self, address: u64, at_ns: u64) -> Option<usize> {
         self.lookup.find(&self.list, address, at_ns)
+    }
+
+    /// Likewise, and for which other addresses and moments that is the answer; `None` where that is not simple.
+    #[must_use]
+    pub fn find_simple(&self, address: u64, at_ns: u64) -> Option<Holding> {
+        self.lookup.find_simple(&self.list, address, at_ns)
     }
 
     /// The one at an address that a call made, by when that began, ns, and its thread and row: index into

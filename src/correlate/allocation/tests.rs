@@ -131,7 +131,18 @@ proptest! {
             };
             let newest = |one: &&(u64, u64, u64, u64)| (one.2 + 2 <= at, one.2);
             let expected = twin.iter().filter(holds).max_by_key(newest).map(|one| one.2);
-            prop_assert_eq!(all.find(address, at).map(|index| all.all()[index].from_ns), expected);
+            let found = all.find(address, at);
+            prop_assert_eq!(found.map(|index| all.all()[index].from_ns), expected);
+            // What an answer is said to hold for.
+            let Some(holding) = all.find_simple(address, at) else { continue };
+            prop_assert_eq!(holding.index, found);
+            let (addresses, moments) = (holding.addresses, holding.moments);
+            prop_assert!(addresses.0 <= address && address < addresses.1 && moments.0 <= at && at <= moments.1);
+            for at in (moments.0..=moments.1.min(moments.0 + 300)).chain([moments.1]) {
+                for address in (addresses.0..addresses.1.min(addresses.0 + 20)).chain([addresses.1 - 1]) {
+                    prop_assert_eq!(all.find(address, at), found, "{:?} {} {}", holding, address, at);
+                }
+            }
         }
     }
 

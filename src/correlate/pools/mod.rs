@@ -10,7 +10,7 @@ use std::sync::Arc;
 use rustc_hash::FxHashMap;
 
 use super::allocation::{Allocation, AllocationKind, Allocations};
-use crate::trace::{Bytes, NO_DEVICE, ProcessId, SiteId, StreamKind, Trace};
+use crate::trace::{Bytes, NO_DEVICE, ProcessId, SiteId, StreamId, StreamKind, Trace};
 use tell::{Told, What};
 
 /// Of an allocation: no pool.
@@ -187,12 +187,9 @@ impl Pools {
     /// Those of a process. `files` are those of the trace, `allocations` those of the process.
     #[must_use]
     pub fn of(trace: &Trace, process: ProcessId, files: &[Arc<dyn Bytes>], allocations: &Allocations) -> Self {
-        let told = tell::told(trace, process, files);
-        let device = |one: &Allocation| {
-            let stream = trace.streams.get(one.stream).filter(|stream| stream.kind == StreamKind::Created);
-            stream.map(|stream| stream.device).filter(|&device| device != NO_DEVICE).unwrap_or(one.device)
-        };
-        Self::of_told(told, allocations.all(), device)
+        let mut finder = PoolsFinder::new(process);
+        finder.advance(trace, files, &mut || true);
+        finder.ready(trace).pools(allocations)
     }
 
     /// Likewise, of what calls have told. `device` says of an allocation which device's pool it is from, if the call did not
@@ -246,6 +243,49 @@ impl Pools {
     #[must_use]
     pub fn pool_of(&self, allocation: usize) -> Option<usize> {
         self.of.get(allocation).filter(|&&pool| pool != NONE).map(|&pool| pool as usize)
+    }
+}
+
+/// Finds the pools of a process in two steps: what calls tell, in slices and while the trace grows, and what follows from it,
+/// which needs the trace no longer.
+pub struct PoolsFinder(tell::Telling);
+
+impl PoolsFinder {
+    /// One that has not begun.
+    #[must_use]
+    pub const fn new(process: ProcessId) -> Self {
+        Self(tell::Telling::new(process))
+    }
+
+    /// Goes on with the first step, as long as `more` says so, which is asked now and then; true when all calls have been
+    /// looked at. `files` are those of the trace.
+    pub fn advance(&mut self, trace: &Trace, files: &[Arc<dyn Bytes>], more: &mut dyn FnMut() -> bool) -> bool {
+        tell::go_on(&mut self.0, trace, files, more)
+    }
+
+    /// What the second step needs.
+    #[must_use]
+    pub fn ready(&self, trace: &Trace) -> PoolsReady {
+        let streams = (0..).map(StreamId).zip(trace.streams.all());
+        let created = streams.filter(|(_, stream)| stream.kind == StreamKind::Created && stream.device != NO_DEVICE);
+        let devices = created.map(|(id, stream)| (id, stream.device)).collect();
+        PoolsReady { told: self.0.found().to_vec(), devices }
+    }
+}
+
+/// What the pools of a process follow from, beside its allocations.
+pub struct PoolsReady {
+    told: Vec<Told>,
+    /// Of streams that were created.
+    devices: FxHashMap<StreamId, u8>,
+}
+
+impl PoolsReady {
+    /// The pools. `allocations` are those of the process.
+    #[must_use]
+    pub fn pools(self, allocations: &Allocations) -> Pools {
+        let device = |one: &Allocation| self.devices.get(&one.stream).copied().unwrap_or(one.device);
+        Pools::of_told(self.told, allocations.all(), device)
     }
 }
 

@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-use crate::correlate::calls::{Found, Record, Records, bare, choose, each};
-use crate::trace::{Api, ApiId, Argument, Bytes, NO_DEVICE, ProcessId, SiteId, Trace};
+use crate::correlate::calls::{Found, Record, Records, Search, bare};
+use crate::trace::{Api, ApiId, Argument, Bytes, NO_DEVICE, SiteId, Trace};
 
 /// `cudaMemPoolAttrReleaseThreshold` and the driver's like, and so on.
 pub const RELEASE_THRESHOLD: u32 = 4;
@@ -54,8 +54,8 @@ pub enum What {
 }
 
 /// What functions are about.
-#[derive(Clone, Copy)]
-enum About {
+#[derive(Clone, Copy, Debug)]
+pub enum About {
     Make,
     Import,
     Destroy,
@@ -84,27 +84,22 @@ impl About {
     }
 }
 
-/// All that calls of a process told of pools, in no order.
-pub fn told(trace: &Trace, process: ProcessId, files: &[Arc<dyn Bytes>]) -> Vec<Told> {
-    let chosen = choose(trace, |_: &Api, base| About::of(base));
-    let mut told = Vec::new();
-    if chosen.iter().all(Option::is_none) {
-        return told;
-    }
-    let mut records = Records::of(trace, process, files);
-    each(trace, process, &chosen, |found: Found<'_, About>| {
+/// What calls of a process tell of pools, looked for in slices; in no order.
+pub type Telling = Search<About, Told>;
+
+/// Goes on looking for it, as long as `more` says so; true when all calls have been looked at.
+pub fn go_on(telling: &mut Telling, trace: &Trace, files: &[Arc<dyn Bytes>], more: &mut dyn FnMut() -> bool) -> bool {
+    let make = |found: &Found<'_, About>, records: &mut Records<'_>| {
         // Calls inside others say the same again.
         if found.call.depth != 0 || found.call.flags.failed() {
-            return;
+            return None;
         }
-        let Some(record) = records.read(&found) else { return };
-        if let Some(what) = what(trace, found.call.api, *found.what, &record) {
-            let is_over = matches!(what, What::Destroyed { .. });
-            let at_ns = if is_over { found.call.start_ns } else { found.call.end_ns() };
-            told.push(Told { at_ns, site: found.call.site, what });
-        }
-    });
-    told
+        let what = what(trace, found.call.api, *found.what, &records.read(found)?)?;
+        let is_over = matches!(what, What::Destroyed { .. });
+        let at_ns = if is_over { found.call.start_ns } else { found.call.end_ns() };
+        Some(Told { at_ns, site: found.call.site, what })
+    };
+    telling.advance(trace, files, |_: &Api, base| About::of(base), make, more)
 }
 
 fn what(trace: &Trace, api: ApiId, about: About, record: &Record<'_>) -> Option<What> {

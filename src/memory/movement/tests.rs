@@ -1,7 +1,7 @@
 use super::*;
 use crate::correlate::{AllocationKind, End};
 use crate::memory::happenings::lives;
-use crate::trace::{ActivityKind, NO_DEVICE, SiteId, StreamId, TrackId};
+use crate::trace::{ActivityKind, LaneOf, NO_DEVICE, SiteId, StreamId, TrackId};
 use proptest::prelude::*;
 
 const BASE: u64 = 0x7f00_0000_0000;
@@ -52,7 +52,7 @@ fn walk(
     told.sort_by_key(|told| told.at_ns);
     let mut walk = Walk::with(trace, PROCESS, id, told);
     while !walk.go_on(trace, allocations, wanted, 3) {}
-    let (mut list, kernels) = walk.finish(trace, allocations);
+    let (mut list, kernels) = walk.finish(trace);
     list.sort_by_key(|one| one.allocation.map(|one| (one.address, one.from_ns)));
     (list, kernels)
 }

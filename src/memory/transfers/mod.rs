@@ -5,6 +5,7 @@
 
 mod access;
 mod devices;
+mod halves;
 mod options;
 mod staged;
 mod topology;
@@ -16,6 +17,7 @@ use std::sync::Arc;
 use rustc_hash::FxHashMap;
 use umtui_wire::activity as wire;
 
+use halves::Halves;
 use topology::topology;
 
 use crate::trace::activity::{Lane, LaneId};
@@ -165,6 +167,7 @@ pub struct Transfers {
     access: Access,
     flows: FxHashMap<(Side, Side), Flow>,
     links: FxHashMap<(LinkEnd, LinkEnd), Usage>,
+    halves: Halves,
     /// The next row of each lane.
     next: Vec<usize>,
 }
@@ -207,6 +210,7 @@ impl Transfers {
                 return false;
             }
         }
+        self.halves.settle(trace);
         true
     }
 
@@ -218,6 +222,9 @@ impl Transfers {
             What::Copied => flow.copies.take(activity),
             What::Migrated => flow.migrations.take(activity),
             What::Mapped => return flow.mapped.take(activity),
+        }
+        if matches!(what, What::Copied) && self.devices.all().len() > 1 {
+            self.halves.take(process, activity);
         }
         if matches!(what, What::Copied) && flow.is_between_devices() {
             match self.access.between(process, activity.ends, activity.start_ns) {
@@ -293,6 +300,20 @@ impl Transfers {
     /// A process's device by its number there: its number in [`Devices::all`]. `None`: there are too many.
     pub fn device(&mut self, trace: &Trace, process: ProcessId, ordinal: u8) -> Option<u16> {
         self.devices.index(trace, process, ordinal)
+    }
+
+    /// How many copies the driver sent through the host, and bytes, from each device to each. They are among those to the host
+    /// and from it, too.
+    #[must_use]
+    pub fn staged_by_driver(&self) -> BTreeMap<(u16, u16), (u64, u64)> {
+        let mut sums: BTreeMap<(u16, u16), (u64, u64)> = BTreeMap::new();
+        for ((process, from, to), (count, bytes)) in self.halves.all() {
+            if let (Some(from), Some(to)) = (self.devices.find(process, from), self.devices.find(process, to)) {
+                let sum = sums.entry((from, to)).or_default();
+                *sum = (sum.0.saturating_add(count), sum.1.saturating_add(bytes));
+            }
+        }
+        sums
     }
 
     /// Who may access whom.

@@ -64,6 +64,16 @@ pub struct Info {
     pub most_used_ns: u64,
     /// Bytes that this process's calls had in use on the device then.
     pub most_used_tracked_bytes: u64,
+    /// What it was told when, in order of time; of more than can be listed the most of each stretch of answers.
+    pub over_time: Vec<UsedAt>,
+}
+
+/// Bytes of a device that were in use at a moment, ns since the trace's first event.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[allow(missing_docs, reason = "the names say it")]
+pub struct UsedAt {
+    pub time_ns: u64,
+    pub used_bytes: u64,
 }
 
 /// Allocations as the driver recorded them.
@@ -160,10 +170,18 @@ pub(super) fn info(loaded: &Loaded, found: &[Found]) -> Vec<Info> {
                 most_used_bytes: most.used(),
                 most_used_ns: since(loaded, most.at_ns),
                 most_used_tracked_bytes: tracked(found, device, most.at_ns),
+                over_time: over_time(loaded, &told),
             });
         }
     }
     list
+}
+
+/// At most [`KEPT`] of them.
+fn over_time(loaded: &Loaded, told: &[&Told]) -> Vec<UsedAt> {
+    let stretches = told.chunks(told.len().div_ceil(KEPT).max(1));
+    let most = stretches.filter_map(|some| some.iter().max_by_key(|one| one.used()));
+    most.map(|one| UsedAt { time_ns: since(loaded, one.at_ns), used_bytes: one.used() }).collect()
 }
 
 pub(super) fn by_driver(loaded: &Loaded, found: &[Found]) -> Option<ByDriver> {

@@ -43,6 +43,8 @@ pub struct State {
     drawn: Made,
     /// Code that made the allocation at the cursor's cell.
     site: Option<SiteId>,
+    /// The last picture was not complete, and whether it is to show where pages are.
+    lacks: Option<bool>,
 }
 
 impl State {
@@ -173,7 +175,8 @@ impl Model {
         complete &= state.place(&self.trace, through, (self.lives.all(), self.lives.version()), lens);
         let heats = through.unwrap_or(&state.heats);
         let mut pages_known = true;
-        if request.colour == HeatColour::Residency || request.details {
+        let wants_pages = request.colour == HeatColour::Residency || request.details;
+        if wants_pages {
             let allocations = (self.lives.all(), self.lives.version());
             pages_known = state.homes.update(&self.trace, &self.files, allocations, until);
             complete &= pages_known;
@@ -187,9 +190,30 @@ impl Model {
         };
         let rows = self.picture(request, heats, &known, &mut state.drawn, lens);
         state.site = rows.point.as_ref().and_then(|point| point.site);
+        state.lacks = (!complete).then_some(wants_pages);
         self.lensed.heats = lens_heats;
         self.heat = state;
         (rows, complete)
+    }
+
+    /// Goes on between two answers with what the last picture lacked, until `until`.
+    pub(in crate::session) fn go_on_with_heat(&mut self, until: Instant) {
+        let Some(wants_pages) = self.heat.lacks else { return };
+        let decided = self.lens_decided();
+        let heats = if self.lensed.is_on() { &mut self.lensed.heats } else { &mut self.heat.heats };
+        let mut heats = std::mem::take(heats);
+        let mut complete = heats.update(&self.trace, self.lensed.selected(), decided, until);
+        *(if self.lensed.is_on() { &mut self.lensed.heats } else { &mut self.heat.heats }) = heats;
+        complete &= self.heat.busy.update(&self.trace, until);
+        if wants_pages && complete {
+            let allocations = (self.lives.all(), self.lives.version());
+            self.heat.homes.update(&self.trace, &self.files, allocations, until);
+        }
+    }
+
+    /// Whoever asked for a picture does so no longer.
+    pub(in crate::session) const fn drop_heat(&mut self) {
+        self.heat.lacks = None;
     }
 
     fn picture(

@@ -93,6 +93,8 @@ pub enum GroupColumn {
     LiveCount,
     /// Bytes in use at the end.
     Live,
+    /// How many were temporary.
+    Temporary,
 }
 
 /// A window of the table of allocations.
@@ -263,6 +265,8 @@ pub struct GroupRow {
     pub live_count: u64,
     /// Bytes in use at the end; `None` likewise.
     pub live: Option<u64>,
+    /// How many were temporary, released before their thread had asked for another, and bytes of those.
+    pub temporary: (u64, u64),
     /// What the events about them are like; `None` if no filter can say it.
     pub like: Option<Condition>,
 }
@@ -374,6 +378,27 @@ pub struct LivePlot {
     pub moment_ns: u64,
     /// Bytes in use then.
     pub moment_bytes: u64,
+    /// What the driver said of a device's memory; `None`: nothing.
+    pub told: Option<ToldPlot>,
+}
+
+/// Bytes of a device that were in use, by whomever, as the driver said.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ToldPlot {
+    /// The device that most was said of.
+    pub device: String,
+    /// How many other devices something was said of.
+    pub others: u64,
+    /// Of each cell the most bytes in use that were told; `None`: nothing was.
+    pub most: Vec<Option<u64>>,
+    /// When it was said last, ns since the trace began.
+    pub at_ns: u64,
+    /// Bytes in use then.
+    pub used: u64,
+    /// Bytes of the device.
+    pub total: u64,
+    /// Who was asked: `cudaMemGetInfo`, `NVML`, or both.
+    pub by: &'static str,
 }
 
 /// Rows of one tab.

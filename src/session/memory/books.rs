@@ -10,14 +10,16 @@ use std::time::Instant;
 use rustc_hash::FxHashMap;
 
 use super::ask::{AllocationColumn, AllocationsRequest, GroupKey, MemoryGrouping};
+use super::asked::KnownAsked;
 use super::growth::Grown;
 use super::later::Later;
 use super::moved::KnownMoved;
 use super::pools::KnownPools;
 use super::table::{Ranks, Sorting, Table, is_in_use};
 use super::transfers::KnownTransfers;
+use super::used::KnownUsed;
 use crate::correlate::{Allocations, Allocator, Refused};
-use crate::memory::{Account, Block, Group, Holder};
+use crate::memory::{Account, Group, Holder};
 use crate::session::labels::{Namer, thread};
 use crate::session::model::Model;
 use crate::trace::{ProcessId, SiteId, TrackId};
@@ -36,6 +38,8 @@ type OrderOf = (u64, Named, u64, Option<u64>, (AllocationColumn, bool), Option<u
 pub(super) struct Accounted {
     pub account: Account,
     pub at_peak: Vec<Holder>,
+    /// Of each group how many were released before their thread asked for another, and bytes of those.
+    pub temporary: FxHashMap<Group, (u64, u64)>,
 }
 
 /// Bytes in use at a moment, ns on the trace's axis.
@@ -58,6 +62,23 @@ pub(in crate::session) struct Books {
     /// How often the order has changed.
     orders: u64,
     pub(super) transfers: KnownTransfers,
+    pub(super) asked: KnownAsked,
+    pub(super) used: KnownUsed,
+    /// What the last answer lacked.
+    lacks: Option<Lacks>,
+}
+
+/// What is shown, beside what every tab is made of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Lacks {
+    /// No more.
+    Nothing,
+    /// The use of the allocations of a process.
+    Used(u16),
+    /// Pools.
+    Pools,
+    /// Transfers.
+    Transfers,
 }
 
 /// What places in the program and threads are called.
@@ -72,9 +93,17 @@ pub(super) struct Names {
 /// What a lens leaves of the list.
 #[derive(Default)]
 struct Shown {
-    of: Option<(u64, u64, u64)>,
+    of: Option<ShownOf>,
     shown: Option<Arc<Vec<bool>>>,
+    /// What it is to be next, as far as it is known.
+    next: Option<(ShownOf, Vec<bool>)>,
 }
+
+/// Allocations, what moved, and what a lens had decided.
+type ShownOf = (u64, u64, u64);
+
+/// Allocations between two looks at the clock.
+const STEP: usize = 4096;
 
 impl Books {
     /// The caching allocator that a call site is in.
@@ -130,7 +159,7 @@ impl Model {
         self.learn_names(version, &table);
         let decided = self.selected().map(|_| self.decided());
         complete &= self.learn_moved(version, &table, until);
-        self.learn_shown(version, &table);
+        complete &= self.learn_shown(version, &table, until);
         let books = &mut self.books;
         let same = books.names.same.clone();
         let named = books.names.of.map_or(0, |of| of.1);
@@ -149,6 +178,32 @@ impl Model {
         let shown = books.shown.shown.clone();
         let make = move || Arc::new(account(&table, &same, shown, &all));
         complete & books.seen.update((version, named, decided), until, make)
+    }
+
+    /// Remembers what an answer lacked; `None`: nothing.
+    pub(super) const fn lacks_memory(&mut self, lacks: Option<Lacks>) {
+        self.books.lacks = lacks;
+    }
+
+    /// Whoever asked for memory does so no longer.
+    pub(in crate::session) const fn drop_memory(&mut self) {
+        self.books.lacks = None;
+    }
+
+    /// Goes on between two answers with what the last one lacked, until `until`.
+    pub(in crate::session) fn go_on_with_memory(&mut self, until: Instant) {
+        let Some(lacks) = self.books.lacks else { return };
+        let mut complete = self.learn_memory(until) && self.learn_asked(until);
+        match lacks {
+            Lacks::Nothing => {}
+            Lacks::Used(process) => complete &= self.learn_used(process, until),
+            Lacks::Pools => complete &= self.learn_pools(until),
+            Lacks::Transfers => complete &= self.learn_transfers(until),
+        }
+        // The rest is made by the answer itself, or must wait for its time.
+        if complete {
+            self.books.lacks = None;
+        }
     }
 
     /// What places and threads of the list are called.
@@ -186,21 +241,33 @@ impl Model {
         books.names = Names { of, same: Arc::new(same), ranks: Arc::new(ranks) };
     }
 
-    /// What a lens leaves of the list: allocations whose call it selects, and those of which it selects records.
-    fn learn_shown(&mut self, version: u64, table: &Table) {
-        let of = Some((version, self.books.moved.version(), self.decided()));
-        if self.books.shown.of == of {
-            return;
+    /// What a lens leaves of the list: allocations whose call it selects, and those of which it selects records. True if that
+    /// is of the list and the lens as they are; the rest is found later.
+    fn learn_shown(&mut self, version: u64, table: &Table, until: Instant) -> bool {
+        let of = (version, self.books.moved.version(), self.decided());
+        if self.books.shown.of == Some(of) {
+            return true;
         }
+        let Some(selected) = self.lensed.selected() else {
+            self.books.shown = Shown { of: Some(of), shown: None, next: None };
+            return true;
+        };
         let moved = self.books.moved.moved().cloned().unwrap_or_default();
-        let shown = self.lensed.selected().map(|selected| {
-            let is_shown = |(number, block): (usize, Block)| {
-                let one = block.allocation;
-                selected.call(one.track, one.row as usize) || moved.0.contains_key(&number)
+        let next = self.books.shown.next.take().filter(|(next_of, _)| *next_of == of);
+        let (_, mut list) = next.unwrap_or_else(|| (of, Vec::with_capacity(table.len())));
+        while list.len() < table.len() {
+            let is_shown = |number: usize| {
+                let call = table.get(number).map(|block| (block.allocation.track, block.allocation.row as usize));
+                call.is_some_and(|(track, row)| selected.call(track, row)) || moved.contains(number)
             };
-            Arc::new(table.all().enumerate().map(is_shown).collect())
-        });
-        self.books.shown = Shown { of, shown };
+            list.extend((list.len()..table.len().min(list.len() + STEP)).map(is_shown));
+            if list.len() < table.len() && Instant::now() >= until {
+                self.books.shown.next = Some((of, list));
+                return false;
+            }
+        }
+        self.books.shown = Shown { of: Some(of), shown: Some(Arc::new(list)), next: None };
+        true
     }
 
     /// Puts the rows in order, until `until`; true if they are as asked for.
@@ -260,15 +327,23 @@ fn account(
 ) -> Accounted {
     let is_shown = |number: usize| shown.as_ref().is_none_or(|shown| shown.get(number) == Some(&true));
     let wanted = table.all().enumerate().filter(|(number, _)| is_shown(*number));
-    let blocks = wanted.map(|(_, mut block)| {
-        let site = &mut block.allocation.site;
-        *site = same.get(site).copied().unwrap_or(*site);
+    let mut temporary: FxHashMap<Group, (u64, u64)> = FxHashMap::default();
+    let blocks = wanted.map(|(number, mut block)| {
+        let one = &mut block.allocation;
+        one.site = same.get(&one.site).copied().unwrap_or(one.site);
+        if table.is_temporary(number) {
+            for group in [Group::Site(one.site), Group::Kind(one.kind), Group::Device(one.device)] {
+                let sum = temporary.entry(group).or_default();
+                *sum = (sum.0 + 1, sum.1.saturating_add(one.bytes));
+            }
+        }
         block
     });
-    let account = Account::of(blocks.collect(), refused(all));
+    let blocks = blocks.collect();
+    let account = Account::of(blocks, refused(all));
     let all = account.totals(Group::All);
     let at_peak = if all.count > 0 { account.holders(all.peak_ns) } else { Vec::new() };
-    Accounted { account, at_peak }
+    Accounted { account, at_peak, temporary }
 }
 
 /// Bytes in use at a moment by what allocations are summed up by.

@@ -56,9 +56,10 @@ impl Model {
             let after = if table.has_next(number) { ", and it came again later" } else { "" };
             field("its address", format!("was used {} times before{after}", row.generation));
         }
-        if let Some(moved) = self.books.moved.moved().and_then(|moved| moved.0.get(&number)) {
+        if let Some(moved) = self.books.moved.moved().and_then(|moved| moved.get(number)) {
             fields.extend(moved_fields(moved));
         }
+        fields.extend(self.use_fields(table, number));
         fields
     }
 

@@ -1,7 +1,35 @@
 //! What takes long and is made in a thread of its own, from what does not change meanwhile.
 
 use std::sync::mpsc::{Receiver, RecvTimeoutError, sync_channel};
-use std::time::Instant;
+use std::time::{Duration, Instant};
+
+/// What has stayed the same for so long does not grow.
+const STILL: Duration = Duration::from_millis(300);
+
+/// Whether something still grows: what is made of it again and again then waits for its turn.
+#[derive(Debug)]
+pub(super) struct Growing<K> {
+    of: Option<(K, Instant)>,
+}
+
+impl<K> Default for Growing<K> {
+    fn default() -> Self {
+        Self { of: None }
+    }
+}
+
+impl<K: PartialEq> Growing<K> {
+    /// Whether it has changed of late; it is now this.
+    pub(super) fn is(&mut self, of: K, now: Instant) -> bool {
+        match &self.of {
+            Some((known, since)) if *known == of => now.saturating_duration_since(*since) < STILL,
+            _ => {
+                self.of = Some((of, now));
+                true
+            }
+        }
+    }
+}
 
 /// A value, what it was made for, and the one that is being made.
 #[derive(Debug)]
@@ -46,9 +74,19 @@ impl<K: PartialEq, T: Send + 'static> Later<K, T> {
         }
     }
 
+    /// The newest that has been made, to keep.
+    pub(super) fn take(&mut self) -> Option<T> {
+        self.known.take().map(|(_, value)| value)
+    }
+
     /// The newest that has been made.
     pub(super) fn get(&self) -> Option<&T> {
         self.known.as_ref().map(|(_, value)| value)
+    }
+
+    /// Whether one is being made.
+    pub(super) const fn is_making(&self) -> bool {
+        self.making.is_some()
     }
 
     /// What that was made for.
@@ -56,8 +94,8 @@ impl<K: PartialEq, T: Send + 'static> Later<K, T> {
         self.known.as_ref().map(|(key, _)| key)
     }
 
-    /// Waits for what is being made; false if it is not there yet, or will never be.
-    fn wait(&mut self, until: Instant) -> bool {
+    /// Waits until `until` for what is being made; false if it is not there yet, or will never be.
+    pub(super) fn wait(&mut self, until: Instant) -> bool {
         let Some((key, take)) = self.making.take() else { return false };
         match take.recv_timeout(until.saturating_duration_since(Instant::now())) {
             Ok(value) => {
@@ -77,7 +115,14 @@ impl<K: PartialEq, T: Send + 'static> Later<K, T> {
 mod tests {
     use super::*;
     use std::sync::mpsc::channel;
-    use std::time::Duration;
+
+    #[test]
+    fn what_stays_as_it_is_does_not_grow() {
+        let (mut growing, begun) = (Growing::default(), Instant::now());
+        assert!(growing.is(1, begun) && growing.is(1, begun + STILL / 2));
+        assert!(!growing.is(1, begun + STILL));
+        assert!(growing.is(2, begun + STILL) && !growing.is(2, begun + STILL * 2));
+    }
 
     #[test]
     fn what_is_being_made_is_waited_for_and_then_the_next_is_made() {

@@ -1,6 +1,7 @@
 //! Memory as screens ask for it.
 
 pub(super) mod ask;
+mod asked;
 mod books;
 mod details;
 mod growth;
@@ -12,6 +13,7 @@ mod rows;
 mod sought;
 mod table;
 mod transfers;
+mod used;
 
 pub(super) use books::Books;
 pub(super) use rows::Around;

@@ -1,32 +1,48 @@
 //! Memory pools, as the program made them and as calls told of them.
 
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use super::ask::{PoolRow, PoolRows, PoolsRequest};
-use crate::correlate::{Pool, Pools};
+use super::later::{Growing, Later};
+use crate::correlate::{Pool, Pools, PoolsFinder};
 use crate::session::labels::Namer;
 use crate::session::model::Model;
 use crate::trace::value::size;
-use crate::trace::{Bytes, NO_DEVICE, ProcessId};
+use crate::trace::{NO_DEVICE, ProcessId};
 
 /// While a trace grows, pools are found anew so many times less often than that takes.
 const PAUSE: u32 = 10;
 
+/// Of which allocations, and of how many calls.
+type Of = (u64, u64);
+
 /// The pools of each process, and which allocations they are of.
-#[derive(Debug, Default)]
+#[derive(Default)]
 pub(super) struct KnownPools {
-    of: Option<u64>,
+    /// What calls tell, process by process.
+    finders: Vec<PoolsFinder>,
+    /// The calls of which all has been told.
+    told: Option<u64>,
+    pools: Later<Of, Arc<Vec<Pools>>>,
+    begun: Option<Instant>,
     due: Option<Instant>,
-    pools: Vec<Pools>,
+    growing: Growing<Of>,
+}
+
+impl KnownPools {
+    /// Those of each process, as they were found last.
+    pub(super) fn all(&self) -> Option<&Arc<Vec<Pools>>> {
+        self.pools.get()
+    }
 }
 
 impl Model {
     /// Rows of the table of pools, those in use most first; and whether they are of the trace as it is now.
-    pub(super) fn pools(&mut self, request: &PoolsRequest) -> (PoolRows, bool) {
-        let complete = self.learn_pools();
-        let all = std::mem::take(&mut self.books.pools.pools);
-        let numbered = (0..u16::MAX).map(ProcessId).zip(&all);
+    pub(super) fn pools(&mut self, request: &PoolsRequest, until: Instant) -> (PoolRows, bool) {
+        let complete = self.learn_pools(until);
+        let Some(all) = self.books.pools.all().cloned() else { return (PoolRows::default(), complete) };
+        let numbered = (0..u16::MAX).map(ProcessId).zip(all.iter());
         let mut list: Vec<(ProcessId, &Pool)> =
             numbered.flat_map(|(process, pools)| pools.all().iter().map(move |pool| (process, pool))).collect();
         list.sort_by_key(|(process, pool)| (std::cmp::Reverse((pool.peak_bytes, pool.count)), *process, pool.handle));
@@ -34,28 +50,48 @@ impl Model {
         let first = request.first.min(total);
         let window = list.iter().skip(usize::try_from(first).unwrap_or(usize::MAX)).take(request.rows);
         let rows = window.map(|(process, pool)| self.pool(*process, pool)).collect();
-        self.books.pools.pools = all;
         (PoolRows { total, first, rows }, complete)
     }
 
-    /// Finds them anew if other allocations are known; false if they are of earlier ones.
-    fn learn_pools(&mut self) -> bool {
-        let of = Some(self.lives.version());
-        if self.books.pools.of == of {
+    /// Goes on finding them until `until`; false if they are not yet those of the trace as it is. What calls tell is looked
+    /// for in slices, the rest is done in a thread of its own.
+    pub(super) fn learn_pools(&mut self, until: Instant) -> bool {
+        let of: Of = (self.lives.version(), self.trace.calls());
+        let files = self.all_files();
+        let known = &mut self.books.pools;
+        if known.pools.key() == Some(&of) {
             return true;
         }
         let begun = Instant::now();
-        if self.books.pools.due.is_some_and(|due| begun < due) {
+        let grows = known.growing.is(of, begun);
+        if known.begun.is_none() && grows && known.due.is_some_and(|due| begun < due) {
             return false;
         }
-        let none: Arc<dyn Bytes> = Arc::new(Vec::new());
-        let files: Vec<Arc<dyn Bytes>> =
-            self.files.iter().map(|file| file.clone().unwrap_or_else(|| none.clone())).collect();
-        let processes = (0..u16::MAX).map(ProcessId).zip(self.lives.all());
-        let pools = processes.map(|(process, all)| Pools::of(&self.trace, process, &files, all)).collect();
-        let pause = begun.elapsed().checked_mul(PAUSE).unwrap_or(Duration::MAX);
-        self.books.pools = KnownPools { of, due: Instant::now().checked_add(pause), pools };
-        true
+        let since = *known.begun.get_or_insert(begun);
+        for process in (0..u16::MAX).map(ProcessId).take(self.trace.processes.len()).skip(known.finders.len()) {
+            known.finders.push(PoolsFinder::new(process));
+        }
+        if known.told != Some(of.1) {
+            let mut more = || Instant::now() < until;
+            if !known.finders.iter_mut().all(|finder| finder.advance(&self.trace, &files, &mut more)) {
+                return false;
+            }
+            known.told = Some(of.1);
+        }
+        // While a trace grows those of an older state are shown meanwhile.
+        if known.pools.is_making() {
+            known.pools.wait(until);
+        } else {
+            let all = self.lives.all().to_vec();
+            let ready: Vec<_> = known.finders.iter().map(|finder| finder.ready(&self.trace)).collect();
+            let make = move || Arc::new(ready.into_iter().zip(&all).map(|(ready, all)| ready.pools(all)).collect());
+            known.pools.update(of, until, make);
+        }
+        if !known.pools.is_making() {
+            known.begun = None;
+            known.due = since.elapsed().checked_mul(PAUSE).and_then(|pause| Instant::now().checked_add(pause));
+        }
+        known.pools.key() == Some(&of)
     }
 
     fn pool(&mut self, process: ProcessId, pool: &Pool) -> PoolRow {

@@ -6,6 +6,7 @@ use super::ask::{
     AllocationRow, AllocationState, AllocationsRequest, AllocationsRows, GroupColumn, GroupKey, GroupRow, GroupRows,
     LivePlot, MemoryGrouping, MemoryPart, MemoryPartRows, MemoryRequest, MemoryRows,
 };
+use super::books::Lacks;
 use super::table::{Table, id_of, state};
 use crate::correlate::Allocation;
 use crate::filter::{Comparison, Condition, NumberField, TextField};
@@ -13,7 +14,7 @@ use crate::lens::Moment;
 use crate::memory::{Group, Holder, Totals};
 use crate::session::labels::{Namer, thread};
 use crate::session::model::Model;
-use crate::session::sampler::{Address, Reading};
+use crate::session::sampler::{Address, Kept, Reading};
 use crate::session::search::exact::exact;
 use crate::trace::activity::What;
 use crate::trace::{NO_DEVICE, ProcessId, Trace, TrackId};
@@ -31,6 +32,8 @@ pub(in crate::session) struct Around<'a> {
     pub now_ns: u64,
     /// How devices fare just now.
     pub readings: Vec<(Address, Reading)>,
+    /// What they said over time.
+    pub kept: &'a Kept,
 }
 
 impl Model {
@@ -42,6 +45,7 @@ impl Model {
         until: Instant,
     ) -> (MemoryRows, bool) {
         let mut complete = self.learn_memory(until);
+        complete &= self.learn_asked(until);
         let (start, now) = (self.trace.start_ns(), around.now_ns.max(self.trace.end_ns()));
         let goal = request.goal.as_ref().filter(|_| complete).map(|goal| self.find_moment(goal));
         let moment = match &goal {
@@ -51,6 +55,7 @@ impl Model {
         let part = match &request.part {
             MemoryPart::Allocations(allocations) => {
                 complete &= self.put_in_order(allocations, allocations.in_use.then_some(moment), around.ended, until);
+                complete &= allocations.details.is_none_or(|id| self.learn_used(id.process, until));
                 MemoryPartRows::Allocations(self.allocations(allocations, around, now))
             }
             MemoryPart::Groups(groups) => {
@@ -62,7 +67,7 @@ impl Model {
                 MemoryPartRows::Groups(GroupRows { total, first, rows })
             }
             MemoryPart::Pools(pools) => {
-                let (rows, all) = self.pools(pools);
+                let (rows, all) = self.pools(pools, until);
                 complete &= all;
                 MemoryPartRows::Pools(rows)
             }
@@ -76,11 +81,18 @@ impl Model {
                 MemoryPartRows::Transfers(self.transfers(transfers, now))
             }
         };
-        let plot = self.live_plot(request.plot, moment.min(now), now);
+        let plot = self.live_plot(request.plot, moment.min(now), now, around.kept);
         let why_empty = match &request.part {
             MemoryPart::Transfers(_) => self.why_no_transfers(),
             _ => self.why_no_memory(complete),
         };
+        let lacks = match &request.part {
+            MemoryPart::Allocations(part) => part.details.map_or(Lacks::Nothing, |id| Lacks::Used(id.process)),
+            MemoryPart::Pools(_) => Lacks::Pools,
+            MemoryPart::Transfers(_) => Lacks::Transfers,
+            MemoryPart::Groups(_) | MemoryPart::Growth(_) => Lacks::Nothing,
+        };
+        self.lacks_memory((!complete).then_some(lacks));
         let since = |ns: u64| (ns != u64::MAX).then(|| ns.saturating_sub(start));
         let found = goal.map(|goal| goal.map(since));
         let devices = self.devices(&around.readings);
@@ -140,7 +152,7 @@ impl Model {
         let since = |ns: u64| ns.saturating_sub(trace.start_ns());
         let moved = self.books.moved.moved();
         let moved_of = |of: fn(&crate::memory::Movement) -> u64| {
-            moved.and_then(|moved| moved.0.get(&number).map(of).or(may_move(one).then_some(0)))
+            moved.and_then(|moved| moved.get(number).map(of).or(may_move(one).then_some(0)))
         };
         let cached = self.books.allocator(one.site).is_some();
         let state = state(one, (around.ended)(block.process), table.is_temporary(number), cached);
@@ -199,6 +211,7 @@ impl Model {
                 then: if counted { known(then.get(&group).copied().unwrap_or(0)) } else { None },
                 live_count,
                 live: known(totals.live_bytes),
+                temporary: seen.temporary.get(&group).copied().unwrap_or_default(),
                 like,
             });
         }
@@ -207,7 +220,7 @@ impl Model {
     }
 
     /// Bytes in use over all of the trace's time.
-    fn live_plot(&mut self, cells: u16, moment: u64, now: u64) -> LivePlot {
+    fn live_plot(&mut self, cells: u16, moment: u64, now: u64, kept: &Kept) -> LivePlot {
         let start = self.trace.start_ns();
         let Some(accounted) = self.books.account().cloned() else { return LivePlot::default() };
         let account = &accounted.account;
@@ -227,6 +240,7 @@ impl Model {
             peak_held: self.holders(&accounted.at_peak),
             moment_ns: moment.saturating_sub(start),
             moment_bytes: live.at(moment),
+            told: self.told_plot(kept, (length_ns, usize::from(cells))),
         }
     }
 
@@ -277,6 +291,7 @@ fn sort_groups(rows: &mut [GroupRow], (column, largest_first): (GroupColumn, boo
         GroupColumn::Then => row.then.unwrap_or(0),
         GroupColumn::LiveCount => row.live_count,
         GroupColumn::Live => row.live.unwrap_or(0),
+        GroupColumn::Temporary => row.temporary.0,
     };
     rows.sort_by(|one, other| {
         let names = one.name.cmp(&other.name);

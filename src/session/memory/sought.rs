@@ -77,7 +77,7 @@ impl Model {
             }
             MemoryPart::Pools(_) => {
                 let all = super::ask::PoolsRequest { first: 0, rows: usize::MAX };
-                self.pools(&all).0.rows.into_iter().map(|row| row.name).collect()
+                self.pools(&all, until).0.rows.into_iter().map(|row| row.name).collect()
             }
             MemoryPart::Growth(growth) => {
                 let all = super::ask::GrowthRequest { first: 0, rows: usize::MAX, ..*growth };

@@ -76,6 +76,11 @@ impl Table {
         Some(Block { process, allocation })
     }
 
+    /// Its index among the allocations of its process.
+    pub(super) fn index(&self, number: usize) -> Option<usize> {
+        self.place(number).map(|(at, _)| at)
+    }
+
     /// How many lay at the same address before.
     pub(super) fn generation(&self, number: usize) -> u64 {
         let place = self.place(number).and_then(|(at, process)| Some(self.of.get(process.index())?.generation(at)));
@@ -157,7 +162,37 @@ pub(super) const fn is_in_use(one: &Allocation, at_ns: u64) -> bool {
 
 /// What moved in allocations, by their numbers.
 #[derive(Debug, Default)]
-pub(super) struct Moved(pub FxHashMap<usize, Movement>);
+pub(super) struct Moved {
+    /// Of each allocation, by its number, its place in the list plus one; zero for none.
+    places: Vec<u32>,
+    list: Vec<Movement>,
+}
+
+impl Moved {
+    /// Of what was found in any order.
+    pub(super) fn of(table: &Table, list: Vec<Movement>) -> Self {
+        let mut places = vec![0; if list.is_empty() { 0 } else { table.len() }];
+        for (place, one) in (1..).zip(list.iter()) {
+            let Some(allocation) = one.allocation else { continue };
+            let number = table.number_of(&Block { process: one.process, allocation });
+            if let Some(known) = number.and_then(|number| places.get_mut(number)) {
+                *known = place;
+            }
+        }
+        Self { places, list }
+    }
+
+    /// What moved in the one with this number.
+    pub(super) fn get(&self, number: usize) -> Option<&Movement> {
+        let place = self.places.get(number)?.checked_sub(1)?;
+        self.list.get(place as usize)
+    }
+
+    /// Whether anything moved in it, or was missed.
+    pub(super) fn contains(&self, number: usize) -> bool {
+        self.places.get(number).is_some_and(|&place| place > 0)
+    }
+}
 
 /// What names are sorted by.
 #[derive(Debug, Default)]
@@ -216,7 +251,7 @@ impl Sorting {
 
     fn key(&self, number: usize, block: &Block) -> u64 {
         let one = &block.allocation;
-        let moved = |of: fn(&Movement) -> u64| self.moved.0.get(&number).map_or(0, of);
+        let moved = |of: fn(&Movement) -> u64| self.moved.get(number).map_or(0, of);
         match self.sort.0 {
             AllocationColumn::Address => one.address,
             AllocationColumn::Size => one.bytes,

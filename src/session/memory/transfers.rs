@@ -2,15 +2,16 @@
 //! trace grows, sums go on where they stopped.
 
 use std::collections::BTreeMap;
-use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 pub use crate::memory::transfers::{LinkEnd, LinkOptions, Moved as Transferred, Side, Way};
 
+use super::later::Later;
 use crate::memory::transfers::{Calls, Flow, Staging, Transfers, Usage};
+use crate::session::links;
 use crate::session::model::Model;
 use crate::session::safe::safe;
-use crate::trace::Bytes;
+use crate::session::sampler::Address;
 use crate::trace::activity::What;
 
 /// Rows that are summed up between two looks at the clock.
@@ -54,12 +55,17 @@ pub struct TransferRow {
     pub without_access: Transferred,
     /// Pairs of copies by which the program sent as much this way through the host: how many, and bytes.
     pub staged: Option<(u64, u64)>,
+    /// Copies this way that the driver sent through the host: how many, and bytes. They are among those to the host and from
+    /// it, too.
+    pub staged_by_driver: Option<(u64, u64)>,
     /// Bytes that the link between the two carried this way, by cells of the trace's time; nothing if there is none.
     pub over_time: Vec<u64>,
     /// When that link carried most.
     pub busiest: Option<Busiest>,
     /// What is known of the way between two devices.
     pub way: Option<Way>,
+    /// What connects them, `NVLink` or which way PCIe goes, where NVML of this machine tells it.
+    pub link: Option<&'static str>,
 }
 
 /// When a link carried most.
@@ -111,6 +117,8 @@ pub(super) struct KnownTransfers {
     ways: BTreeMap<(u16, u16), Way>,
     of: Option<Of>,
     due: Option<Instant>,
+    /// What connects devices of this machine, asked in a thread of its own; of so many devices.
+    links: Later<usize, Vec<(usize, usize, &'static str)>>,
 }
 
 /// Calls, and what a lens had decided.
@@ -131,9 +139,7 @@ impl Model {
         let decided = self.selected().map(|_| self.decided());
         let of: Of = (self.trace.calls(), decided);
         let begun = Instant::now();
-        let none: Arc<dyn Bytes> = Arc::new(Vec::new());
-        let files: Vec<Arc<dyn Bytes>> =
-            self.files.iter().map(|file| file.clone().unwrap_or_else(|| none.clone())).collect();
+        let files = self.all_files();
         let known = &mut self.books.transfers;
         if known.of != Some(of) && known.next.is_none() && known.due.is_none_or(|due| begun >= due) {
             // Sums begin anew if they would be others, but go on if all that is the same.
@@ -177,6 +183,15 @@ impl Model {
         if let Some(next) = known.next.take() {
             known.sums = next;
         }
+        let devices = known.sums.all.devices().all();
+        if known.links.key() != Some(&devices.len()) && !known.links.is_making() {
+            let known_devices = devices.iter().map(|one| (one.host, Address { uuid: one.uuid, pci: one.pci }));
+            let ours = links::here(&self.trace, &known_devices.collect::<Vec<_>>());
+            known.links.update(devices.len(), begun, move || links::ask(&ours));
+        } else {
+            // The driver may take its time: nobody waits for it.
+            known.links.wait(begun);
+        }
         known.of == Some(of)
     }
 
@@ -184,7 +199,8 @@ impl Model {
     pub(super) fn flows(&self, options: &LinkOptions) -> Vec<Flow> {
         let known = &self.books.transfers;
         let mut flows = known.sums.all.flows();
-        for &(from, to) in known.sums.staged.keys() {
+        let by_driver = known.sums.all.staged_by_driver();
+        for &(from, to) in known.sums.staged.keys().chain(by_driver.keys()) {
             let ends = (Side::Device(from), Side::Device(to));
             if !flows.iter().any(|flow| (flow.from, flow.to) == ends) {
                 flows.push(Flow::none(ends.0, ends.1));
@@ -236,6 +252,7 @@ impl Model {
             with_access: flow.with_access,
             without_access: flow.without_access,
             staged: pair.and_then(|pair| known.sums.staged.get(&pair)).copied(),
+            staged_by_driver: pair.and_then(|pair| known.sums.all.staged_by_driver().get(&pair).copied()),
             over_time: usage.map_or_else(Vec::new, |usage| usage.cells((start, now), cells)),
             busiest: usage.and_then(|usage| {
                 let (bytes, at) = usage.busiest()?;
@@ -249,6 +266,11 @@ impl Model {
                 })
             }),
             way: pair.and_then(|pair| known.ways.get(&pair)).copied(),
+            link: pair.and_then(|pair| {
+                let links = known.links.get()?.iter();
+                let mut links = links.filter(|link| (link.0, link.1) == (usize::from(pair.0), usize::from(pair.1)));
+                links.next().map(|link| link.2)
+            }),
         }
     }
 

@@ -96,6 +96,15 @@ impl Lane {
         }
     }
 
+    /// Some rows in pieces, each with the first start and last end of all rows of its piece, ns.
+    pub fn spans(&self, rows: std::ops::Range<usize>) -> impl Iterator<Item = (std::ops::Range<usize>, (u64, u64))> {
+        let before = self.sealed.partition_point(|(first, _)| *first <= rows.start).saturating_sub(1);
+        let (from, to) = (rows.start, rows.end);
+        let pieces = self.pieces().skip(before).take_while(move |(first, _)| *first < to);
+        let cut = pieces.map(move |(first, piece)| (first.max(from)..(first + piece.len()).min(to), piece.span()));
+        cut.filter(|(rows, _)| !rows.is_empty())
+    }
+
     /// Calls `each` with the rows that overlap a span of time, ns, in order of rows; those that only touch it count too.
     pub fn overlapping(&self, (from, to): (u64, u64), mut each: impl FnMut(usize, Activity)) {
         for (first, piece) in self.pieces().filter(|(_, piece)| piece.span().0 <= to && piece.span().1 >= from) {
@@ -263,6 +272,13 @@ mod tests {
             for (row, activity) in all.iter().enumerate() {
                 prop_assert_eq!((lane.get(row), lane.place(row)), (Some(*activity), Some(row as u32)));
             }
+            let mut next = some.0;
+            for (rows, (first, last)) in lane.spans(some.0..some.1) {
+                prop_assert!(rows.start == next && !rows.is_empty());
+                next = rows.end;
+                prop_assert!(all[rows].iter().all(|one| one.start_ns >= first && one.end_ns() <= last));
+            }
+            prop_assert_eq!(next, some.1.min(all.len()).max(some.0));
             let span = (from % 1_000_000, (from % 1_000_000).saturating_add(length));
             let mut found = Vec::new();
             lane.overlapping(span, |row, _| found.push(row));

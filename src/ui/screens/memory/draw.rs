@@ -25,11 +25,12 @@ use crate::ui::widgets::{columns, fields, split};
 
 /// Draws the screen.
 pub fn draw(state: &State, paint: &mut Paint<'_>, area: Rect, status: &Status) {
-    let (parts, through) = (layout::of(area), status.lens.as_ref());
+    let (parts, through) = (layout::of(area, state.has_told()), status.lens.as_ref());
     tabs(state, paint, parts.tabs);
     plot::told(state, paint, parts.told, status.phase);
     plot::draw(state, paint, parts.plot);
     plot::axis(state, paint, parts.axis);
+    plot::driver(state, paint, parts.driver);
     devices(state, paint, parts.devices);
     let empty = |paint: &mut Paint<'_>, why: &str| {
         paint.text(parts.list.x, parts.list.y, parts.list.width, why, Role::Dim);
@@ -241,7 +242,7 @@ fn moved(state: &State, paint: &mut Paint<'_>, parts: &layout::Layout) {
     for (y, number) in (parts.list.y..parts.list.bottom()).zip(state.transfers.first..) {
         let Some(row) = state.transfer_at(number) else { continue };
         let line = Rect { y, height: 1, ..parts.list };
-        transfers::row(paint, line, row);
+        transfers::row(paint, line, row, state.links.markers);
         if number == state.transfers.cursor {
             paint.lay_over(line, Role::Cursor);
         }

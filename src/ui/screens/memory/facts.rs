@@ -1,7 +1,7 @@
 //! A row in full, as names and values, from what the row itself says.
 
 use super::{allocations, groups, growth};
-use crate::session::view::{AllocationColumn, AllocationRow, GroupRow, GrowthRow, HeldThen};
+use crate::session::view::{AllocationColumn, AllocationRow, GroupColumn, GroupRow, GrowthRow, HeldThen};
 use crate::ui::text::format;
 
 /// An allocation.
@@ -15,7 +15,13 @@ pub fn of_allocation(row: &AllocationRow) -> Vec<(String, String)> {
 /// What allocations sum up to.
 pub fn of_group(row: &GroupRow) -> Vec<(String, String)> {
     let counted = if row.counted { None } else { Some("no: it adds nothing to the memory in use".to_owned()) };
-    let fields = groups::ORDER.map(|column| (groups::title(column).to_owned(), groups::value(column, row)));
+    let temporary = |column| match (column, row.temporary) {
+        (GroupColumn::Temporary, (count, bytes)) if count > 0 => {
+            format!("{}, {} in all", format::grouped(count), format::bytes(bytes))
+        }
+        _ => groups::value(column, row),
+    };
+    let fields = groups::ORDER.map(|column| (groups::title(column).to_owned(), temporary(column)));
     fields.into_iter().chain(counted.map(|text| ("counted".to_owned(), text))).collect()
 }
 

@@ -5,23 +5,25 @@ use crate::ui::text::format;
 use crate::ui::widgets::columns;
 
 /// Columns right of the name, from left to right.
-pub const ORDER: [GroupColumn; 6] = [
+pub const ORDER: [GroupColumn; 7] = [
     GroupColumn::Count,
     GroupColumn::Bytes,
     GroupColumn::Peak,
     GroupColumn::Then,
     GroupColumn::LiveCount,
     GroupColumn::Live,
+    GroupColumn::Temporary,
 ];
 
 /// The same, the most telling first.
-const TELLING: [GroupColumn; 6] = [
+const TELLING: [GroupColumn; 7] = [
     GroupColumn::Peak,
     GroupColumn::Live,
     GroupColumn::Count,
     GroupColumn::Bytes,
     GroupColumn::Then,
     GroupColumn::LiveCount,
+    GroupColumn::Temporary,
 ];
 
 /// Cells that the name gets before a further column is shown.
@@ -37,6 +39,7 @@ pub fn title(column: GroupColumn) -> &'static str {
         GroupColumn::Then => "in use then",
         GroupColumn::LiveCount => "not freed",
         GroupColumn::Live => "not freed, in",
+        GroupColumn::Temporary => "temporary",
     }
 }
 
@@ -48,6 +51,7 @@ pub fn width(column: GroupColumn) -> u16 {
         GroupColumn::LiveCount => 12,
         GroupColumn::Then => 14,
         GroupColumn::Live => 16,
+        GroupColumn::Temporary => 12,
         _ => format::BYTES_WIDTH + 2,
     }
 }
@@ -91,5 +95,9 @@ pub fn value(column: GroupColumn, row: &GroupRow) -> String {
         GroupColumn::Then => bytes(row.then),
         GroupColumn::LiveCount => format::count(row.live_count),
         GroupColumn::Live => bytes(row.live),
+        GroupColumn::Temporary => match row.temporary {
+            (0, _) => "-".to_owned(),
+            (count, _) => format::count(count),
+        },
     }
 }

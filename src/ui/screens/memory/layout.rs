@@ -15,6 +15,8 @@ pub struct Layout {
     pub plot: Rect,
     /// Line of its time.
     pub axis: Rect,
+    /// Line of what the driver said, where it said anything and there is room.
+    pub driver: Rect,
     /// Lines about devices, on high screens.
     pub devices: Rect,
     /// Line of the column titles.
@@ -32,8 +34,8 @@ const DEVICES: u16 = 2;
 /// Bodies lower than this have no lines below the list.
 const LOWEST_WITH_DETAILS: u16 = 18;
 
-/// Divides the body.
-pub fn of(body: Rect) -> Layout {
+/// Divides the body; `has_told`: the driver said something of devices' memory.
+pub fn of(body: Rect, has_told: bool) -> Layout {
     let (left, pane) = split::beside(body);
     let mut y = left.y;
     let mut next = |height: u16| {
@@ -49,19 +51,15 @@ pub fn of(body: Rect) -> Layout {
         _ => 6,
     };
     let (plot, axis) = (next(rows), next(u16::from(rows > 1)));
+    let driver = next(u16::from(rows > 1 && has_told));
     let (devices, heading) = (next(if rows > 3 { DEVICES } else { 0 }), next(1));
     let details = if pane.is_none() && body.height >= LOWEST_WITH_DETAILS { 3 } else { 0 };
     let list = Rect { y, height: left.bottom().saturating_sub(y + details), ..left };
     let below = (details > 0).then(|| Rect { y: list.bottom() + 1, height: details - 1, ..left });
-    Layout { tabs, told, plot, axis, devices, heading, list, below, pane }
+    Layout { tabs, told, plot, axis, driver, devices, heading, list, below, pane }
 }
 
 /// Divides a body of this size.
-pub fn of_size(body: Size) -> Layout {
-    of(Rect::new(0, 0, body.width, body.height))
-}
-
-/// Rows of the list in a body of this size.
-pub fn list_height(body: Size) -> u64 {
-    u64::from(of_size(body).list.height)
+pub fn of_size(body: Size, has_told: bool) -> Layout {
+    of(Rect::new(0, 0, body.width, body.height), has_told)
 }

@@ -32,12 +32,15 @@ impl Screen for Memory {
     }
 
     fn view(&self, body: Size) -> View {
-        View::Memory(self.request(layout::of_size(body)))
+        View::Memory(self.request(self.layout(body)))
     }
 
     fn apply(&mut self, rows: Body, newest: bool, body: Size) -> bool {
         match rows {
-            Body::Memory(rows) => self.take(rows, newest, layout::list_height(body)),
+            Body::Memory(rows) => {
+                let has_told = rows.plot.told.is_some() && !rows.plot.most.is_empty();
+                self.take(rows, newest, u64::from(layout::of_size(body, has_told).list.height))
+            }
             _ => false,
         }
     }
@@ -100,7 +103,7 @@ impl Screen for Memory {
 
     fn go_to(&mut self, target: &Target, body: Size) {
         if let Target::Row(row) = target {
-            let height = layout::list_height(body);
+            let height = self.list_height(body);
             let window = self.window_mut();
             if *row < window.first || *row >= window.first + height {
                 window.first = row.saturating_sub(height / 2);

@@ -11,6 +11,9 @@ use crate::ui::theme::Role;
 use crate::ui::widgets::area;
 use crate::ui::widgets::paint::Paint;
 
+/// Lines of so many cells have room for all words about what the driver said.
+const WIDE: u16 = 100;
+
 /// Draws what was in use then and at the peak, in words.
 pub fn told(state: &State, paint: &mut Paint<'_>, line: Rect, phase: Phase) {
     let Some(plot) = state.plot().filter(|plot| !plot.most.is_empty()) else { return };
@@ -55,6 +58,34 @@ pub fn axis(state: &State, paint: &mut Paint<'_>, line: Rect) {
     for cell in paint.marks.cells(0, plot.length_ns, cells) {
         paint.text(line.x + cell, line.y, 1, SIGN, Role::Strong);
     }
+}
+
+/// Draws what the driver said of a device's memory: a bar where it was asked, by its own scale, and in words the last answer.
+pub fn driver(state: &State, paint: &mut Paint<'_>, line: Rect) {
+    let Some((plot, told)) = state.plot().and_then(|plot| Some((plot, plot.told.as_ref()?))) else { return };
+    if line.height == 0 {
+        return;
+    }
+    let bars: Vec<u64> = told.most.iter().map(|most| most.map_or(0, |most| most.max(1))).collect();
+    area::draw(paint, line, &bars, Role::Dim);
+    let others = match told.others {
+        0 => String::new(),
+        1 => ", one more GPU".to_owned(),
+        more => format!(", {more} more GPUs"),
+    };
+    let at = seconds(plot, told.at_ns);
+    let more = if line.width < WIDE { String::new() } else { format!(" at {at} s, by {}{others}", told.by) };
+    let (used, total) = (format::bytes(told.used), format::bytes(told.total));
+    let words = format!(" {} used {} of {}{more} ", told.device, used.trim_start(), total.trim_start());
+    // Where fewer bars are hidden by it.
+    let width = u16::try_from(words.len()).unwrap_or(u16::MAX).min(line.width);
+    let behind = |from: u16| {
+        let cells = bars.iter().skip(usize::from(from)).take(usize::from(width));
+        cells.filter(|&&bar| bar > 0).count()
+    };
+    let right = line.width - width;
+    let x = if behind(right) <= behind(0) { right } else { 0 };
+    paint.text(line.x + x, line.y, width, &words, Role::Dim);
 }
 
 /// The cell of a moment.

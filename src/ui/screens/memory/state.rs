@@ -1,6 +1,8 @@
 //! What the memory screen remembers between two frames.
 
-use super::layout::Layout;
+use ratatui::layout::Size;
+
+use super::layout::{self, Layout};
 use super::tab::Tab;
 use super::{allocations, facts, transfers};
 use crate::session::view::{
@@ -104,7 +106,7 @@ impl State {
     /// The rows to ask for on a body divided so.
     pub fn request(&self, layout: Layout) -> MemoryRequest {
         let (first, rows) = self.window().wanted(u64::from(layout.list.height));
-        let has_pane = layout.pane.is_some() || layout.below.is_some();
+        let has_pane = layout.pane.is_some();
         let part = match self.tab {
             Tab::Allocations => MemoryPart::Allocations(AllocationsRequest {
                 sort: self.sort,
@@ -153,6 +155,21 @@ impl State {
     /// Bytes in use over time, once they have come.
     pub fn plot(&self) -> Option<&LivePlot> {
         self.rows.as_ref().map(|rows| &rows.plot)
+    }
+
+    /// Whether the driver said something of devices' memory.
+    pub fn has_told(&self) -> bool {
+        self.plot().is_some_and(|plot| plot.told.is_some() && !plot.most.is_empty())
+    }
+
+    /// A body of this size, divided.
+    pub fn layout(&self, body: Size) -> Layout {
+        layout::of_size(body, self.has_told())
+    }
+
+    /// Rows of the list in a body of this size.
+    pub fn list_height(&self, body: Size) -> u64 {
+        u64::from(self.layout(body).list.height)
     }
 
     fn allocation_rows(&self) -> Option<&AllocationsRows> {

@@ -48,6 +48,8 @@ const TELLING: [Column; 8] = [
 
 /// Between the names of two ends.
 const SIGN: &str = " > ";
+/// Likewise where devices copied from each other's memory or mapped it, and that is to be marked.
+const PEER_SIGN: &str = " => ";
 /// Cells of the two ends.
 const ENDS: u16 = 24;
 /// Cells that a link's use over time has at least, and those that it gets at most.
@@ -109,13 +111,21 @@ fn rate(bytes_per_second: u64) -> String {
 fn peer(row: &TransferRow) -> String {
     let all = row.copies.map_or(0, |copies| copies.count);
     match (row.with_access.count, row.without_access.count) {
-        (0, 0) if row.staged.is_some() => "by host".to_owned(),
+        (0, 0) if row.staged.is_some() || row.staged_by_driver.is_some() => "by host".to_owned(),
         (0, 0) => String::new(),
+        (with, _) if with > 0 && row.staged_by_driver.is_some() => "mixed".to_owned(),
         (with, _) if with == all => "p2p".to_owned(),
         (0, without) if without == all => "no p2p".to_owned(),
         (0, _) => "?".to_owned(),
         _ => "mixed".to_owned(),
     }
+}
+
+/// Whether a device copied from another one, or mapped memory of it.
+fn is_peer(row: &TransferRow) -> bool {
+    let any = |moved: Option<Transferred>| moved.is_some_and(|moved| moved.count > 0);
+    let between = device(row.from).is_some() && device(row.to).is_some() && row.from != row.to;
+    between && (any(row.copies) || any(row.mapped))
 }
 
 fn value(column: Column, row: &TransferRow) -> String {
@@ -157,14 +167,17 @@ pub fn heading(paint: &mut Paint<'_>, line: Rect) {
 }
 
 /// Draws a row.
-pub fn row(paint: &mut Paint<'_>, line: Rect, row: &TransferRow) {
+///
+/// `markers`: peer copies and mappings are marked.
+pub fn row(paint: &mut Paint<'_>, line: Rect, row: &TransferRow, markers: bool) {
     let (from, to) = row.name.split_once(SIGN).unwrap_or((&row.name, ""));
     let end = |side: Side, name: &str| match device(side) {
         Some(number) => (format!("{}{name}", devices::mark(number)), devices::role(number)),
         None => (name.to_owned(), Role::Plain),
     };
     let ((from, from_role), (to, to_role)) = (end(row.from, from), end(row.to, to));
-    let pieces = [(from.as_str(), from_role), (SIGN, Role::Dim), (to.as_str(), to_role)];
+    let sign = if markers && is_peer(row) { (PEER_SIGN, Role::Strong) } else { (SIGN, Role::Dim) };
+    let pieces = [(from.as_str(), from_role), sign, (to.as_str(), to_role)];
     paint.pieces(line.x, line.y, ENDS.min(line.width), &pieces);
     let mut x = line.x + ENDS.min(line.width);
     for column in visible(line.width) {
@@ -231,13 +244,17 @@ pub fn facts(row: &TransferRow) -> Vec<(String, String)> {
             format!("{} times, {}: a peer copy would not go there", format::grouped(count), format::bytes(bytes));
         say("through the host", text);
     }
+    if let Some((count, bytes)) = row.staged_by_driver {
+        let text = format!("{} times, {}: without peer access", format::grouped(count), format::bytes(bytes));
+        say("by the driver through the host", text);
+    }
     if let Some(way) = row.way.filter(|_| row.from != row.to) {
         let answer = |answer: Option<bool>, yes: &str, no: &str| match answer {
             None => "not asked".to_owned(),
             Some(true) => yes.to_owned(),
             Some(false) => no.to_owned(),
         };
-        say("connected by", way.link().unwrap_or("not known").to_owned());
+        say("connected by", row.link.or(way.link()).unwrap_or("not known").to_owned());
         say("can access", answer(way.can_access, "yes", "no"));
         say("access enabled", if way.was_enabled { "at some time" } else { "never" }.to_owned());
     }
@@ -251,7 +268,7 @@ pub fn lines(row: &TransferRow) -> [String; 2] {
         let wanted = facts.iter().filter(|(name, _)| names.iter().any(|wanted| name.starts_with(wanted)));
         wanted.map(|(name, value)| format!("{name} {value}")).collect::<Vec<_>>().join("   ")
     };
-    let more = of(&["peer access", "through the host"]);
+    let more = of(&["peer access", "through the host", "by the driver"]);
     let link = of(&["link at most"]);
     let second = if more.is_empty() { link } else { format!("{more}   {link}") };
     [format!("{}: {}", row.name, of(&["copies", "migrations"])), second]
@@ -294,9 +311,11 @@ mod tests {
             with_access: moved(with),
             without_access: moved(without),
             staged,
+            staged_by_driver: None,
             over_time: Vec::new(),
             busiest: None,
             way: None,
+            link: None,
         };
         for (all, with, without, staged, word) in [
             (3, 3, 0, None, "p2p"),

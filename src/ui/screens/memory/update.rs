@@ -4,7 +4,7 @@ use ratatui::layout::Size;
 
 use super::state::State;
 use super::tab::Tab;
-use super::{allocations, groups, growth, layout, plot};
+use super::{allocations, groups, growth, plot};
 use crate::session::view::{AllocationColumn, AllocationRow, GroupColumn};
 use crate::ui::effect::{Effect, Goal, Popup};
 use crate::ui::keys::Action;
@@ -12,8 +12,8 @@ use crate::ui::screens::step_of;
 
 /// Obeys an action.
 pub fn update(state: &mut State, action: Action, body: Size) -> Effect {
-    let height = layout::list_height(body);
-    let cells = layout::of_size(body).list.width;
+    let height = state.list_height(body);
+    let cells = state.layout(body).list.width;
     state.opened = false;
     if let Some(rows) = step_of(action, height) {
         let row = state.window().cursor.saturating_add_signed(rows);
