@@ -103,9 +103,6 @@ fn a_slow_filter_by_allocation_says_how_far_it_is_and_ends_with_esc() {
     terminal.keys("\x1b");
     terminal.wait_for(&["all time", "? help"]);
     terminal.wait("nothing is looked at any more", |text| !text.contains("looked at"));
-    // Kept, it comes to its end, and all that is about them is seen.
-    terminal.keys("&allocation:cudaMalloc\r");
-    terminal.wait("all has been looked at", |text| text.contains(" hidden") && !text.contains("looked at"));
     terminal.keys("q");
     terminal.exits_with(Exit::Status(0));
 }
