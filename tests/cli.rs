@@ -107,7 +107,7 @@ fn files_that_are_no_traces_are_named_in_one_line() {
         ("zeros", vec![0; 70_000]),
         ("text.log", b"just some text\nwith \x1b[31mescapes\x1b[0m\n".to_vec()),
         ("gzip.umt", vec![0x1f, 0x8b, 8, 0, 0, 0, 0, 0]),
-        ("json", b"{\"traceEvents\": []}".to_vec()),
+        ("json", b"{\"events\": [1, 2]}".to_vec()),
         ("sqlite", b"SQLite format 3\0rest".to_vec()),
         ("elf", elf),
         ("head only", b"UMTUI\r\n\x1a".to_vec()),

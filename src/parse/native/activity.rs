@@ -56,8 +56,6 @@ pub(super) struct Into<'a> {
     pub track: TrackId,
     /// The driver's clock as this thread compared it last.
     pub clock: &'a mut Option<GpuClock>,
-    /// The work that the thread's next call submitted: correlation id, start of the call.
-    pub submit: &'a mut Option<(u32, u64)>,
 }
 
 impl<'a> Into<'a> {
@@ -67,8 +65,8 @@ impl<'a> Into<'a> {
         strings: Option<&'a FxHashMap<u32, NameId>>,
         thread: &'a mut Thread,
     ) -> Self {
-        let Thread { track, gpu, submit, .. } = thread;
-        Self { activities, ranges, evidence, strings, track: *track, clock: gpu, submit }
+        let Thread { track, gpu, .. } = thread;
+        Self { activities, ranges, evidence, strings, track: *track, clock: gpu }
     }
 
     fn text(&mut self, process: ProcessId, string: u32) -> TextId {
@@ -103,7 +101,7 @@ impl File {
                     // What comes before it in another chunk of this thread is read first.
                     return Other::Later(Stall::Until(first[1]));
                 }
-                *into.submit = Some((head.b, first[1]));
+                piece.submit = Some((head.b, first[1]));
                 if head.b != 0 {
                     into.seen(self.process, What::Correlation);
                 }

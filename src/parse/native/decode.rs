@@ -88,7 +88,7 @@ impl File {
                             track.append(&mut batch);
                         }
                         // What is captured has an id too, but does nothing.
-                        if let Some(submit) = thread.submit.take().filter(|_| !call.flags.has(CallFlags::CAPTURED)) {
+                        if let Some(submit) = piece.submit.take().filter(|_| !call.flags.has(CallFlags::CAPTURED)) {
                             self.submitted(submit, slot[1], thread.track, track.len() + batch.len(), activities);
                         }
                         batch.push(&call, offset | stamp);

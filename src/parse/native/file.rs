@@ -113,8 +113,6 @@ pub struct Thread {
     pub(super) reading: Option<Reading>,
     /// The driver's clock as this thread compared it last.
     pub(super) gpu: Option<GpuClock>,
-    /// What the next call submitted: correlation id, and when that call began, ticks.
-    pub(super) submit: Option<(u32, u64)>,
     pub(super) current: Current,
     default_stream: [(u8, Option<StreamId>); 2],
     streams: [(u64, u32, Found); STREAMS_CACHED],
@@ -128,7 +126,6 @@ impl Thread {
             id,
             reading: None,
             gpu: None,
-            submit: None,
             current: Current::default(),
             default_stream: [(0, None); 2],
             streams: [(0, 0, nothing); STREAMS_CACHED],

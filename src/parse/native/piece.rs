@@ -107,6 +107,9 @@ pub struct Piece {
     pub reading: Option<Reading>,
     /// The driver's clock at `decoded`, if it was compared in this chunk.
     pub gpu: Option<GpuClock>,
+    /// What its next call submitted: correlation id, and when that call began, ticks. Not the thread's: a thread may have
+    /// records in two chunks by turns.
+    pub submit: Option<(u32, u64)>,
     /// Number of its first slot, if it has one, see [`crate::trace::activity::places`].
     pub numbered: Option<u32>,
     /// Why decoding stopped.
@@ -158,6 +161,7 @@ impl Piece {
             thread: header.thread,
             reading: None,
             gpu: None,
+            submit: None,
             numbered: None,
             stall: Stall::No,
             suspect: false,

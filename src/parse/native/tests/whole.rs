@@ -110,3 +110,19 @@ fn arguments_and_strings_print() {
         assert!(lines.contains(part), "{part}");
     }
 }
+
+/// A thread that took another's chunk over has two, and what is in them was begun and has ended by turns: between what a
+/// call submitted and the call itself another one is read.
+#[test]
+fn what_a_call_submitted_is_kept_while_calls_of_another_chunk_are_read() {
+    let (threads, groups, ticks_per_second) = (5, 1398, 1_000_000_000);
+    let wishes = Wishes { threads, groups, ticks_per_second, sealed: false, hand_overs: true, gpu: true };
+    let made = make(3_550_230_427_124_992_561, wishes);
+    let trace = read(made.image.clone()).unwrap();
+    let submits = &trace.activities.of(ProcessId(0)).unwrap().submits;
+    for (correlation, call) in &made.submits {
+        let found = submits.find(*correlation).unwrap();
+        assert_eq!(trace.track(found.track).unwrap().thread, call.thread);
+    }
+    assert_eq!(submits.len(), made.submits.len());
+}
