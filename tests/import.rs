@@ -167,3 +167,18 @@ fn what_is_no_trace_is_refused_in_a_line() {
         }
     }
 }
+
+#[test]
+fn what_a_file_does_not_have_is_not_said_to_be_there() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("trace.json");
+    let call =
+        r#"{"ph":"X","cat":"cuda_runtime","name":"cudaFree","pid":1,"tid":2,"ts":10,"dur":1,"args":{"correlation":3}}"#;
+    for (text, levels) in [("[]", vec![]), (&format!("[{call}]"), vec!["E1"])] {
+        std::fs::write(&path, text).unwrap();
+        assert_eq!(report(&path).unwrap()["trace"]["evidence"], serde_json::json!(levels), "{text}");
+    }
+    let said = Command::new(UMTUI).arg("report").arg(&path).output().unwrap();
+    let said = String::from_utf8(said.stdout).unwrap();
+    assert!(!said.contains("arguments, results") && said.contains("calls"), "{said}");
+}

@@ -41,6 +41,11 @@ fn calls(report: &Value, layer: &str) -> u64 {
 
 /// Schema 3.28: everything there is.
 fn newest() -> String {
+    said_and_called() + &worked_and_moved()
+}
+
+/// Who ran, and what was called.
+fn said_and_called() -> String {
     format!(
         "CREATE TABLE META_DATA_EXPORT(name TEXT, value TEXT);
          INSERT INTO META_DATA_EXPORT VALUES ('EXPORT_SCHEMA_VERSION', '3.28.1'), ('EXPORT_PRODUCT_VERSION', '2026.4.1.1');
@@ -71,8 +76,17 @@ fn newest() -> String {
             (7200, 7300, 28, {main}, 7, 9, 0, NULL);
          CREATE TABLE CUDA_CALLCHAINS(id INTEGER NOT NULL, symbol INTEGER NOT NULL, module INTEGER NOT NULL,
             unresolved INTEGER, originalIP INTEGER, stackDepth INTEGER NOT NULL, PRIMARY KEY(id, stackDepth));
-         INSERT INTO CUDA_CALLCHAINS VALUES (77, 10, 13, NULL, 4660, 0);
-         CREATE TABLE CUPTI_ACTIVITY_KIND_KERNEL(start INTEGER, end INTEGER, deviceId INTEGER, contextId INTEGER,
+         INSERT INTO CUDA_CALLCHAINS VALUES (77, 10, 13, NULL, 4660, 0);",
+        pid = PID,
+        main = tid(4121),
+        worker = tid(4125),
+    )
+}
+
+/// What devices and the driver did, and ranges.
+fn worked_and_moved() -> String {
+    format!(
+        "CREATE TABLE CUPTI_ACTIVITY_KIND_KERNEL(start INTEGER, end INTEGER, deviceId INTEGER, contextId INTEGER,
             greenContextId INTEGER, streamId INTEGER, correlationId INTEGER, globalPid INTEGER, demangledName INTEGER,
             shortName INTEGER, mangledName INTEGER, launchType INTEGER, cacheConfig INTEGER, registersPerThread INTEGER,
             gridX INTEGER, gridY INTEGER, gridZ INTEGER, blockX INTEGER, blockY INTEGER, blockZ INTEGER,

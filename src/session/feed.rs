@@ -191,8 +191,9 @@ impl Feed {
     fn take_imported(&mut self, name: &str, imported: Imported, trace: &mut Trace) {
         let first = trace.files.len();
         for file in imported.files {
-            match NativeReader::open(file.bytes, name, trace) {
+            match NativeReader::open_imported(file.bytes, name, trace) {
                 Ok(reader) => {
+                    trace.imported += 1;
                     self.imported.insert(reader.file(), imported.format);
                     self.add(Open::new(reader, None));
                 }
@@ -306,6 +307,9 @@ impl Feed {
                 done.more = idle < self.files.len();
                 break;
             }
+        }
+        if !trace.evidence.has(1) && done.events > 0 && trace.calls() > 0 {
+            trace.evidence.add(1);
         }
         done
     }

@@ -259,7 +259,13 @@ fn has_layer(trace: &Trace, layer: Layer) -> bool {
 }
 
 fn sees(trace: &Trace) -> Vec<String> {
-    let calls = trace.evidence.has(1).then(|| "calls with times, arguments, results and call sites".to_owned());
+    let sited = || trace.sites.all().iter().any(|site| site.address != 0);
+    let calls = match trace.imported > 0 && trace.imported == trace.files.len() {
+        false => "calls with times, arguments, results and call sites",
+        true if sited() => "calls with times and call sites",
+        true => "calls with times",
+    };
+    let calls = trace.evidence.has(1).then(|| calls.to_owned());
     calls.into_iter().chain(evidence::seen(trace).into_iter().map(str::to_owned)).collect()
 }
 

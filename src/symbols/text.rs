@@ -74,6 +74,7 @@ fn fallback(trace: &Trace, id: SiteId) -> String {
     let Some(site) = trace.sites.get(id) else { return "?".to_owned() };
     match site.module.and_then(|module| trace.sites.module(module)) {
         Some(module) => format!("{}+{:#x}", file_name(trace.names.get(module.path)), site.offset),
+        None if site.address == 0 => "no call site".to_owned(),
         None => format!("{:#x}", site.address),
     }
 }

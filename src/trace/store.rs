@@ -78,6 +78,8 @@ pub struct Trace {
     /// What else is to be known of files: what was mended in them, what has no place here. File and line, not safe for
     /// the terminal.
     pub notes: Vec<(usize, String)>,
+    /// Files that were made of another format: they have of calls what that has.
+    pub imported: usize,
     /// Kinds of evidence.
     pub evidence: Evidence,
     /// What the GPU and the driver did.

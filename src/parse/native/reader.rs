@@ -70,6 +70,17 @@ impl NativeReader {
     /// # Errors
     /// When the header cannot be read, is none, or is of a newer version.
     pub fn open(bytes: Arc<dyn Bytes>, name: &str, trace: &mut Trace) -> Result<Self, ParseError> {
+        let reader = Self::open_imported(bytes, name, trace)?;
+        // Calls are recorded, also where none has come.
+        trace.evidence.add(1);
+        Ok(reader)
+    }
+
+    /// Likewise for a file that was made of another format, which may be one without calls.
+    ///
+    /// # Errors
+    /// As [`NativeReader::open`].
+    pub fn open_imported(bytes: Arc<dyn Bytes>, name: &str, trace: &mut Trace) -> Result<Self, ParseError> {
         let bytes: Arc<dyn Bytes> = Arc::new(Stamped(Windowed::new(bytes)));
         let header = header::read(&*bytes, name)?;
         let file = trace.files.len();
@@ -82,7 +93,6 @@ impl NativeReader {
             || ParseError::Format { file: name.to_owned(), what: "one process too many; open fewer".to_owned() };
         let id = trace.add_process(process).ok_or_else(too_many)?;
         trace.add_file(name);
-        trace.evidence.add(1);
         Ok(Self {
             bytes,
             name: name.to_owned(),
