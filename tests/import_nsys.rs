@@ -169,6 +169,7 @@ fn schema_3_28() {
     assert_eq!(moved["by_cause"]["user"]["count"], 1);
     assert_eq!(moved["by_cause"]["eviction"]["count"], 1);
     assert_eq!((&report["faults"]["cpu"], &report["faults"]["gpu_groups"]), (&json!(2), &json!(9)));
+    assert!(report["faults"]["thrashing"].is_null() && report["faults"]["remote_maps"].is_null());
     let memory = &report["allocations"];
     assert_eq!((&memory["count"], &memory["failed"]), (&json!(2), &json!(1)), "{memory}");
     assert_eq!((&memory["peak_bytes"], &memory["live_bytes"]), (&json!(204_096), &json!(200_000)), "{memory}");

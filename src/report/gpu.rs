@@ -74,16 +74,16 @@ pub struct Migrations {
     pub by_cause: BTreeMap<&'static str, Amounts>,
 }
 
-/// Page faults and what belongs to them.
+/// Page faults and what belongs to them; what no format but our own tells is `None` in files of others.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[allow(missing_docs, reason = "the names say it")]
 pub struct Faults {
     pub cpu: u64,
     pub gpu_groups: u64,
     pub gpu: u64,
-    pub thrashing: u64,
-    pub throttling: u64,
-    pub remote_maps: u64,
+    pub thrashing: Option<u64>,
+    pub throttling: Option<u64>,
+    pub remote_maps: Option<u64>,
 }
 
 /// Unified memory of a device, or of none.
@@ -169,7 +169,7 @@ impl GpuBlock {
             copies: activity.then(|| copies(gpu)),
             sets: activity.then_some(gpu.sets),
             migrations: recorded(What::Migrations).then(|| migrations(gpu)),
-            faults: recorded(What::Faults).then(|| faults(gpu)),
+            faults: recorded(What::Faults).then(|| faults(trace, gpu)),
             unified: unified(trace, gpu),
             overheads: activity.then(|| overheads(gpu)),
             devices: processes().flat_map(|id| devices(trace, id)).collect(),
@@ -271,16 +271,18 @@ fn migrations(gpu: &Gpu) -> Migrations {
     Migrations { h2d, d2h, d2d, by_cause }
 }
 
-fn faults(gpu: &Gpu) -> Faults {
+fn faults(trace: &Trace, gpu: &Gpu) -> Faults {
     let of = |counter| gpu.unified(|key| key.counter == counter);
+    let ours = trace.imported < trace.files.len();
+    let told = |counter| Some(of(counter).count).filter(|&count| ours || count > 0);
     let groups = of(wire::UNIFIED_GPU_FAULT);
     Faults {
         cpu: of(wire::UNIFIED_CPU_FAULT).count,
         gpu_groups: groups.amount,
         gpu: groups.count,
-        thrashing: of(wire::UNIFIED_THRASHING).count,
-        throttling: of(wire::UNIFIED_THROTTLING).count,
-        remote_maps: of(wire::UNIFIED_REMOTE_MAP).count,
+        thrashing: told(wire::UNIFIED_THRASHING),
+        throttling: told(wire::UNIFIED_THROTTLING),
+        remote_maps: told(wire::UNIFIED_REMOTE_MAP),
     }
 }
 

@@ -85,9 +85,9 @@ struct FaultKeys {
     cpu: u64,
     gpu_groups: u64,
     gpu: u64,
-    thrashing: u64,
-    throttling: u64,
-    remote_maps: u64,
+    thrashing: Option<u64>,
+    throttling: Option<u64>,
+    remote_maps: Option<u64>,
 }
 
 #[derive(Serialize)]

@@ -41,9 +41,9 @@ fn add(block: &mut GpuBlock, told: &Told, name: &str) {
         let to: &mut [&mut u64] = match told.what {
             wire::UNIFIED_CPU_FAULT => &mut [cpu],
             wire::UNIFIED_GPU_FAULT => &mut [gpu_groups, gpu],
-            wire::UNIFIED_THRASHING => &mut [thrashing],
-            wire::UNIFIED_THROTTLING => &mut [throttling],
-            wire::UNIFIED_REMOTE_MAP => &mut [remote_maps],
+            wire::UNIFIED_THRASHING => &mut [thrashing.get_or_insert(0)],
+            wire::UNIFIED_THROTTLING => &mut [throttling.get_or_insert(0)],
+            wire::UNIFIED_REMOTE_MAP => &mut [remote_maps.get_or_insert(0)],
             _ => &mut [],
         };
         for count in to {
