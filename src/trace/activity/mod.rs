@@ -65,7 +65,7 @@ pub struct OfProcess {
 pub struct Told {
     /// `UNIFIED_*`.
     pub what: u16,
-    /// Device, or [`NO_DEVICE`].
+    /// Device, or [`crate::trace::NO_DEVICE`].
     pub device: u8,
     /// How many.
     pub count: u64,
