@@ -138,6 +138,11 @@ impl Plan {
         words.is_some_and(|words| bit(words, row % WINDOW))
     }
 
+    /// Forgets what was answered for calls; it is found again when it is asked.
+    pub fn forget_ties(&mut self) {
+        self.ties.forget();
+    }
+
     /// Whether something that follows from what a call has submitted has been answered: for one of its group.
     #[must_use]
     pub fn has_followed(&self, around: &Surroundings<'_>, id: TrackId, row: usize) -> bool {

@@ -38,11 +38,20 @@ impl Sifting {
                 (call.is_some(), open)
             });
             self.stale |= taken_back;
+            // What comes after this stage may rest on what it has not said yet; until that has begun, only answers that
+            // were noted on the way do.
+            let later = self.stages.iter().skip(at + 1).any(Lanes::is_begun)
+                || self.selected.records.iter().any(|marks| marks.len() > 0);
+            let mut followed = false;
             for (track, row) in hits {
                 self.plan.note_submitted(at, track, row);
                 // Calls that have been looked at already may be around it.
                 self.stale |= self.selected.calls.get(track.index()).is_some_and(|marks| row < marks.len());
-                self.stale |= self.plan.has_followed(around, track, row);
+                followed |= self.plan.has_followed(around, track, row);
+            }
+            self.stale |= followed && later;
+            if followed && !later {
+                self.plan.forget_ties();
             }
             if let Some(place) = self.stages.get_mut(at) {
                 *place = lanes;
@@ -97,6 +106,10 @@ fn stream_of(streams: &[WorkStream], id: LaneId) -> Option<StreamId> {
 }
 
 impl Lanes {
+    fn is_begun(&self) -> bool {
+        self.next.iter().any(|&next| next > 0)
+    }
+
     /// Gives `decide` the rows that have come, and those that wait when more is known: lane, row, what it holds, how it was
     /// decided before. It says how it is decided, and whether that is open.
     fn look(
