@@ -41,7 +41,7 @@ impl Sifting {
             // What comes after this stage may rest on what it has not said yet; until that has begun, only answers that
             // were noted on the way do.
             let later = self.stages.iter().skip(at + 1).any(Lanes::is_begun)
-                || self.selected.records.iter().any(|marks| marks.len() > 0);
+                || self.selected.records.iter().any(|marks| !marks.is_empty());
             let mut followed = false;
             for (track, row) in hits {
                 self.plan.note_submitted(at, track, row);
