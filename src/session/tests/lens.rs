@@ -7,6 +7,8 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use proptest::prelude::*;
+use proptest::strategy::ValueTree;
+use proptest::test_runner::TestRunner;
 
 use crate::filter::{Comparison, Condition, NumberField, Pattern, TextField};
 use crate::graph::tests::twin::{Program, program};
@@ -261,7 +263,10 @@ impl Made {
 
     fn sift(&mut self, lens: &Lens) {
         self.model.set_lens(lens);
-        while !self.model.sift(Instant::now() + Duration::from_secs(1)) {}
+        let begun = Instant::now();
+        while !self.model.sift(Instant::now() + Duration::from_secs(1)) {
+            assert!(begun.elapsed() < Duration::from_secs(20), "it begins anew without end: {lens:?}");
+        }
     }
 }
 
@@ -996,5 +1001,21 @@ proptest! {
         reopened.all();
         reopened.sift(&lens);
         prop_assert_eq!(shown(&mut live), shown(&mut reopened));
+    }
+}
+
+/// Calls around work of calls around work: what the second stage asks follows from what the first one has found, and from
+/// nothing that it finds itself.
+#[test]
+fn what_a_stage_asks_itself_makes_nothing_begin_anew() {
+    let kernel = || Condition::Text(TextField::Kernel, Pattern::Glob("*".to_owned()));
+    let inner = Condition::ChildrenOf(Box::new(Condition::CallersOf(Box::new(kernel()))));
+    let outer = Condition::CallersOf(Box::new(Condition::All(vec![kernel(), inner])));
+    let lens = Lens { condition: Some(Arc::new(outer)), range: None };
+    let mut runner = TestRunner::deterministic();
+    for _ in 0..64 {
+        let mut made = Made::new(&world().new_tree(&mut runner).unwrap().current());
+        made.all();
+        made.sift(&lens);
     }
 }
