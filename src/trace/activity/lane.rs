@@ -317,10 +317,19 @@ mod tests {
             ends: if row < ROWS as u64 { [0, 1] } else { NO_ENDS },
             address: 0x7f00_0000_0000 + row * 104_729 % (1 << 20) * 4096,
         };
+        // The last piece is open, and as wide as any number may be: what a full one takes shows between two moments.
         let rows = ROWS * 20;
-        (0..rows).for_each(|row| lane.push(&fault(row as u64), row as u32 * 2));
+        let mut before = 0;
+        for row in 0..rows {
+            lane.push(&fault(row as u64), row as u32 * 2);
+            if row == ROWS * 5 {
+                before = lane.heap_bytes();
+            }
+        }
         lane.push(&Activity { start_ns: 7, ..Activity::default() }, 0);
         assert!(lane.heap_bytes() <= rows * 20, "{}", lane.heap_bytes() / rows);
+        let full = lane.heap_bytes() - before;
+        assert!(full <= (rows - ROWS * 5) * 17, "{}", full / (rows - ROWS * 5));
         for row in 0..rows {
             assert_eq!((lane.get(row), lane.place(row)), (Some(fault(row as u64)), Some(row as u32 * 2)));
         }
