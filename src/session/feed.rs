@@ -1,24 +1,23 @@
 //! The files of a session, read on as they grow.
 
+mod opening;
+mod reading;
+
 use std::collections::{BTreeMap, BTreeSet};
-use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, Instant, SystemTime};
 
-use super::alive::{Boot, Life, believed};
+use super::alive::{Boot, Life};
 use super::importing::Importing;
 use crate::parse::import::Import;
 use crate::parse::imported::{Imported, SiteName};
-use crate::parse::sniff::{Format, sniff};
-use crate::parse::{NativeReader, ParseError, Progress, text};
-use crate::source::{Arrived, FileBytes, Found, Life as Sent, Paths, Pipe, Spooled, is_pipe, pipe};
-use crate::trace::{Bytes, Process, ProcessId, State, Trace};
+use crate::parse::{NativeReader, ParseError};
+use crate::source::{Arrived, Found, Paths, Pipe, is_pipe, pipe};
+use crate::trace::{Bytes, Process, ProcessId, Trace};
+use opening::{Opened, cannot_read, open, open_bytes, open_file};
+use reading::Open;
 
-/// Calls read of one file before it is the next one's turn.
-const TURN: usize = 16 * 1024;
-/// After so many turns without anything new the file of a process that is gone is read again only if it has grown.
-const QUIET: u8 = 3;
 /// Time between two looks into a run's folder, and at the processes.
 const LOOK: Duration = Duration::from_millis(200);
 /// Time between two glances at whether the folder has changed, and at files that are not ready: the first calls of a
@@ -51,33 +50,6 @@ pub(super) struct Feed {
     looked: Option<Instant>,
     glanced: Option<Instant>,
     next: usize,
-}
-
-/// A file that is being read.
-struct Open {
-    reader: NativeReader,
-    /// Everything there was has been read once.
-    caught_up: bool,
-    /// When it was last seen to grow after that.
-    last_growth: Option<Instant>,
-    alive: bool,
-    life: Life,
-    /// The process is not on this machine any more, or never was.
-    absent: bool,
-    /// How often in a row nothing came after that, and how long the file was then.
-    quiet: u8,
-    length: u64,
-    /// Nothing more is to come, as far as was known at the last look.
-    over: bool,
-    /// Where it was found, and as which file; `None` for a text, and for what came through a pipe.
-    place: Option<(PathBuf, (u64, u64))>,
-    /// Its name leads to it no more.
-    removed: bool,
-    failed: bool,
-    /// Not a file that a process writes: it says itself whether that was killed.
-    text: bool,
-    /// Of a stream: how it stands there. What the process does on its own machine cannot be seen from here.
-    stream: Option<Arc<Spooled>>,
 }
 
 /// What a turn of reading did.
@@ -400,175 +372,7 @@ impl Feed {
     }
 }
 
-impl Open {
-    /// A file found at a path, or a process of a text.
-    fn new(reader: NativeReader, path: Option<&Path>) -> Self {
-        let (alive, life) = if path.is_none() { (false, Life::Gone) } else { (true, Life::Missing) };
-        Self {
-            reader,
-            caught_up: false,
-            last_growth: None,
-            alive,
-            life,
-            absent: path.is_none(),
-            quiet: 0,
-            length: 0,
-            over: false,
-            place: path.and_then(|path| Some((path.to_owned(), identity(path)?))),
-            removed: false,
-            failed: false,
-            text: path.is_none(),
-            stream: None,
-        }
-    }
-
-    /// A file of a stream.
-    fn of_stream(reader: NativeReader, file: Arc<Spooled>) -> Self {
-        let fresh = Self::new(reader, None);
-        Self { alive: true, life: Life::Elsewhere, absent: false, text: false, stream: Some(file), ..fresh }
-    }
-
-    /// Whether nothing more is to come.
-    fn is_over(&self) -> bool {
-        self.quiet >= QUIET
-            && self.absent
-            && !self.alive
-            && self.reader.bytes().len().is_ok_and(|now| now == self.length)
-    }
-
-    /// Reads on. A file of a stream stands still meanwhile.
-    fn poll(&mut self, trace: &mut Trace) -> Result<Progress, ParseError> {
-        let Some(stream) = &self.stream else { return self.reader.poll(trace, TURN) };
-        let standing = stream.hold();
-        self.reader.set_horizon(standing.horizon);
-        self.reader.poll(trace, TURN)
-    }
-
-    /// How a file of a stream stands, by what the stream says of it.
-    fn look_at_stream(&mut self, trace: &mut Trace) {
-        self.over = self.is_over();
-        let Some(stream) = &self.stream else { return };
-        let mut standing = stream.hold();
-        for (at, why) in standing.notes.drain(..) {
-            trace.add_damage(self.reader.file(), at, why);
-        }
-        if let Some(process) = trace.processes.get_mut(self.reader.process().index())
-            && process.missed != standing.missed
-        {
-            process.missed = standing.missed;
-            trace.touch();
-        }
-        self.alive = standing.life == Sent::Sending && !self.failed;
-        self.life = if self.alive { Life::Elsewhere } else { Life::Gone };
-        self.absent = !self.alive;
-        self.reader.set_process_gone(standing.life == Sent::Gone);
-    }
-
-    fn look(&mut self, boot: &Boot, trace: &mut Trace, now: Instant) {
-        if self.stream.is_some() {
-            return self.look_at_stream(trace);
-        }
-        self.over = self.is_over();
-        let Some(process) = trace.process(self.reader.process()).filter(|_| !self.text) else { return };
-        self.removed = self.place.as_ref().is_some_and(|(path, file)| identity(path) != Some(*file));
-        if self.over {
-            return;
-        }
-        let over = !matches!(process.state, State::Recording | State::Killed);
-        self.life = boot.life(process, trace.names.get(process.host));
-        self.absent = self.life != Life::Alive && self.life != Life::Elsewhere;
-        // A process whose recording has stopped may run on; it adds nothing.
-        self.alive = !over && !self.failed && believed(self.life, self.last_growth, now);
-        if over {
-            self.life = Life::Gone;
-        }
-        // Of a process elsewhere nobody here knows how it ended.
-        self.reader.set_process_gone(!self.alive && self.life != Life::Elsewhere);
-    }
-}
-
-/// Which file a path leads to: device and inode.
-fn identity(path: &Path) -> Option<(u64, u64)> {
-    use std::os::unix::fs::MetadataExt as _;
-    std::fs::metadata(path).ok().map(|data| (data.dev(), data.ino()))
-}
-
-/// What a path turned out to be.
-enum Opened {
-    /// A native file.
-    Native(Box<NativeReader>),
-    /// A text, with a native form of each of its processes.
-    Text(Vec<NativeReader>),
-    /// A stream of frames that was kept in a file.
-    Stream(Pipe),
-    /// A foreign format, or packed.
-    Import(Importing),
-    /// Nothing is there yet.
-    Nothing,
-}
-
-fn open(path: &Path, trace: &mut Trace) -> Result<Opened, ParseError> {
-    let name = path.display().to_string();
-    let bytes = Arc::new(FileBytes::open(path).map_err(|source| cannot_read(path, source))?);
-    open_file(bytes, &name, trace)
-}
-
-fn open_file(file: Arc<FileBytes>, name: &str, trace: &mut Trace) -> Result<Opened, ParseError> {
-    if sniff(&*file, name)? == Format::Stream {
-        let pipe = file.again().and_then(|file| Pipe::of_file(file, name));
-        return pipe.map(Opened::Stream).map_err(|source| cannot_read(Path::new(name), source));
-    }
-    open_bytes(file, name, trace)
-}
-
-fn open_bytes(bytes: Arc<dyn Bytes>, name: &str, trace: &mut Trace) -> Result<Opened, ParseError> {
-    let format = sniff(&*bytes, name)?;
-    match format {
-        _ if format.is_imported() => {
-            let import = Importing::start(bytes, format, name);
-            return import.map(Opened::Import).map_err(|source| cannot_read(Path::new(name), source));
-        }
-        Format::Nothing => return Ok(Opened::Nothing),
-        Format::Text => return open_text(&*bytes, name, trace).map(Opened::Text),
-        Format::Stream => {
-            let what = "a packed stream of frames; unpack it into `umtui open -`".to_owned();
-            return Err(ParseError::Format { file: name.to_owned(), what });
-        }
-        _ => {}
-    }
-    match NativeReader::open(bytes, name, trace) {
-        Ok(reader) => Ok(Opened::Native(Box::new(reader))),
-        Err(error) if error.may_come() => Ok(Opened::Nothing),
-        Err(error) => Err(error),
-    }
-}
-
-fn open_text(bytes: &dyn Bytes, name: &str, trace: &mut Trace) -> Result<Vec<NativeReader>, ParseError> {
-    let import = text::import(bytes, name)?;
-    if let (true, Some(bad)) = (import.files.is_empty(), import.bad.first()) {
-        let what = format!("line {}: {}, and no process is defined", bad.line, bad.why);
-        return Err(ParseError::Format { file: name.to_owned(), what });
-    }
-    let mut readers = Vec::new();
-    for (native, killed) in import.files {
-        let mut reader = NativeReader::open(Arc::new(native), name, trace)?;
-        reader.set_process_gone(killed);
-        readers.push(reader);
-    }
-    if let Some(file) = readers.first().map(NativeReader::file) {
-        for bad in import.bad {
-            trace.add_damage(file, bad.line, bad.why);
-        }
-        trace.more_damage += import.more_bad;
-    }
-    Ok(readers)
-}
-
 /// Whether a file of a run's folder is what the program has put out, which may look like anything.
 fn is_output(path: &Path) -> bool {
     path.file_name().is_some_and(|name| name == "stdout.txt" || name == "stderr.txt")
-}
-
-fn cannot_read(path: &Path, source: io::Error) -> ParseError {
-    ParseError::Io { file: path.display().to_string(), offset: 0, cause: source }
 }
