@@ -265,8 +265,8 @@ unsafe fn is_left_out(frame: &Frame, slot: &Slot, call: &Opened, end: u64, threa
 }
 
 /// Before the record of a call that hands work to a device, or a kernel to a graph: what the work is known by there, and
-/// which memory it may touch. The driver's function, which is inside the runtime's, has both. Returns where the call's own record goes, which is
-/// to lie in the same chunk.
+/// which memory it may touch. The driver's function, which is inside the runtime's, has both. Returns where the call's
+/// own record goes, which is to lie in the same chunk.
 ///
 /// # Safety
 /// `frame` is the call's; `record` is from [`room`].

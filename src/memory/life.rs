@@ -113,9 +113,9 @@ pub fn life(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::correlate::{Allocation, AllocationKind, End};
+    use crate::correlate::{Allocation, AllocationKind};
     use crate::memory::happenings::lives;
-    use crate::trace::{Activity, ActivityKind, LaneOf, NO_DEVICE, ProcessId, SiteId, StreamId, Trace, TrackId};
+    use crate::trace::{Activity, ActivityKind, LaneOf, NO_DEVICE, ProcessId, Trace};
     use umtui_wire::activity as wire;
 
     const PAGE: u64 = 0x7f000;
@@ -141,20 +141,9 @@ mod tests {
         add(50, 4, wire::UNIFIED_TO_HOST, 0, 4, 65536);
         add(60, 0, wire::UNIFIED_REMOTE_MAP, 0, 3, 4096);
         let one = Allocation {
-            address: PAGE * 4096,
-            bytes: 65536,
-            from_ns: 10,
             made_ns: 12,
-            freed_ns: 70,
             until_ns: 80,
-            owner: 0,
-            track: TrackId(0),
-            row: 0,
-            site: SiteId(0),
-            stream: StreamId::NONE,
-            end: End::Unseen,
-            device: 0,
-            kind: AllocationKind::Managed,
+            ..Allocation::lived(AllocationKind::Managed, (PAGE * 4096, 65536), 10, Some(70))
         };
         let allocations = Allocations::of_list(vec![one]);
         let lane = trace.activities.lane(trace.activities.find(ProcessId(0), LaneOf::Unified).unwrap()).unwrap();

@@ -106,25 +106,15 @@ mod tests {
     use super::*;
     use crate::correlate::{Allocation, AllocationKind, End};
     use crate::memory::Block;
-    use crate::trace::{ProcessId, StreamId, TrackId};
+    use crate::trace::{ProcessId, TrackId};
     use proptest::prelude::*;
 
     fn block(bytes: u64, made_ns: u64, freed_ns: Option<u64>, site: u32) -> Block {
+        let kind = if site == 9 { AllocationKind::Registered } else { AllocationKind::Device };
         let allocation = Allocation {
-            address: 0x1000,
-            bytes,
-            from_ns: made_ns,
-            made_ns,
-            freed_ns: freed_ns.unwrap_or(u64::MAX),
-            until_ns: freed_ns.unwrap_or(u64::MAX),
-            owner: 0,
-            track: TrackId(0),
-            row: 0,
             site: SiteId(site),
-            stream: StreamId::NONE,
             end: if freed_ns.is_some() { End::Released(TrackId(0), 1) } else { End::Lives },
-            device: 0,
-            kind: if site == 9 { AllocationKind::Registered } else { AllocationKind::Device },
+            ..Allocation::lived(kind, (0x1000, bytes), made_ns, freed_ns)
         };
         Block { process: ProcessId(0), allocation }
     }

@@ -28,7 +28,7 @@ impl Bytes for Stored {
 }
 
 /// Temporary files.
-fn spool() -> Arc<Spool> {
+pub fn spool() -> Arc<Spool> {
     Arc::new(|| {
         let file = tempfile::tempfile()?;
         let bytes: Arc<dyn Bytes> = Arc::new(Stored(file.try_clone()?));

@@ -13,7 +13,7 @@ use crate::memory::transfers::{self, Flow, LinkEnd, LinkOptions, May, Moved, Sid
 use crate::session::safe::safe;
 use crate::session::{Address, Loaded, connections};
 use crate::trace::activity::{LaneId, What};
-use crate::trace::value::size;
+use crate::trace::value::{rate, size};
 use crate::trace::{ActivityKind, LaneOf};
 
 /// Copies and mappings between devices that are listed one by one.
@@ -392,17 +392,6 @@ fn end_name(kind: &str, device: Option<u16>) -> String {
     }
 }
 
-/// `12.3 GB/s`: powers of ten, as links are told.
-fn rate(bytes_per_second: u64) -> String {
-    let (unit, word) = match bytes_per_second {
-        0..1_000 => return format!("{bytes_per_second} B/s"),
-        1_000..1_000_000 => (1_000, "kB/s"),
-        1_000_000..1_000_000_000 => (1_000_000, "MB/s"),
-        _ => (1_000_000_000, "GB/s"),
-    };
-    format!("{}.{} {word}", bytes_per_second / unit, bytes_per_second % unit * 10 / unit)
-}
-
 /// Count, bytes and rate; nothing where nothing moved, `?` where it is not recorded.
 fn cells(sums: Option<&Sums>) -> [String; 3] {
     match sums {
@@ -558,13 +547,6 @@ fn peer_list(block: &Transfers, out: &mut String) {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn rates_are_in_powers_of_ten() {
-        for (number, text) in [(999, "999 B/s"), (1_500, "1.5 kB/s"), (25_000_000_000, "25.0 GB/s")] {
-            assert_eq!(rate(number), text);
-        }
-    }
 
     #[test]
     fn what_is_not_recorded_is_a_question_mark_and_nothing_a_dash() {

@@ -127,6 +127,18 @@ pub fn size(bytes: u64) -> String {
     if tenths == 0 { format!("{whole} {unit}") } else { format!("{whole}.{tenths} {unit}") }
 }
 
+/// Bytes a second as `12.3 GB/s`: powers of ten, as links are told.
+#[must_use]
+pub fn rate(bytes_per_second: u64) -> String {
+    let (unit, word) = match bytes_per_second {
+        0..1_000 => return format!("{bytes_per_second} B/s"),
+        1_000..1_000_000 => (1_000, "kB/s"),
+        1_000_000..1_000_000_000 => (1_000_000, "MB/s"),
+        _ => (1_000_000_000, "GB/s"),
+    };
+    format!("{}.{} {word}", bytes_per_second / unit, bytes_per_second % unit * 10 / unit)
+}
+
 /// Prints a value. Strings are printed by [`super::raw`], which knows them; here they are ids.
 #[must_use]
 pub fn print(kind: ArgKind, value: Value, style: Style, api: &str, role: &str) -> String {
@@ -208,6 +220,13 @@ pub fn parse(kind: ArgKind, text: &str) -> Option<Value> {
 mod tests {
     use super::*;
     use proptest::prelude::*;
+
+    #[test]
+    fn rates_are_in_powers_of_ten() {
+        for (number, text) in [(999, "999 B/s"), (1_500, "1.5 kB/s"), (25_000_000_000, "25.0 GB/s")] {
+            assert_eq!(rate(number), text);
+        }
+    }
 
     #[test]
     fn sizes() {

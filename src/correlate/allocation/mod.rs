@@ -292,4 +292,33 @@ impl Allocations {
 }
 
 #[cfg(test)]
+impl Allocation {
+    /// For tests: address and bytes, and the moments from which and up to which it was in use, ns.
+    pub(crate) fn lived(
+        kind: AllocationKind,
+        (address, bytes): (u64, u64),
+        from_ns: u64,
+        freed_ns: Option<u64>,
+    ) -> Self {
+        let until_ns = freed_ns.unwrap_or(u64::MAX);
+        Self {
+            address,
+            bytes,
+            from_ns,
+            made_ns: from_ns,
+            freed_ns: until_ns,
+            until_ns,
+            owner: 0,
+            track: TrackId(0),
+            row: 0,
+            site: SiteId(0),
+            stream: StreamId::NONE,
+            end: if freed_ns.is_some() { End::Unseen } else { End::Lives },
+            device: 0,
+            kind,
+        }
+    }
+}
+
+#[cfg(test)]
 mod tests;

@@ -8,20 +8,9 @@ fn made(address: u64, bytes: u64, (start, end): (u64, u64)) -> Event {
 
 fn made_as(kind: AllocationKind, address: u64, bytes: u64, (start, end): (u64, u64)) -> Event {
     Event::Made(Allocation {
-        address,
-        bytes,
-        from_ns: start,
         made_ns: end,
-        freed_ns: u64::MAX,
-        until_ns: u64::MAX,
-        owner: 0,
-        track: TrackId(0),
         row: start as u32,
-        site: SiteId(0),
-        stream: StreamId::NONE,
-        end: End::Lives,
-        device: 0,
-        kind,
+        ..Allocation::lived(kind, (address, bytes), start, None)
     })
 }
 

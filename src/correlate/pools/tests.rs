@@ -1,24 +1,11 @@
 use super::*;
-use crate::correlate::End;
-use crate::trace::{StreamId, TrackId};
 use proptest::prelude::*;
 
 fn from_pool(owner: u64, bytes: u64, device: u8, made_ns: u64, freed_ns: Option<u64>) -> Allocation {
     Allocation {
-        address: 0x1000 * made_ns,
-        bytes,
-        from_ns: made_ns,
-        made_ns,
-        freed_ns: freed_ns.unwrap_or(u64::MAX),
-        until_ns: freed_ns.unwrap_or(u64::MAX),
         owner,
-        track: TrackId(0),
-        row: 0,
-        site: SiteId(0),
-        stream: StreamId::NONE,
-        end: if freed_ns.is_some() { End::Unseen } else { End::Lives },
         device,
-        kind: AllocationKind::Pool,
+        ..Allocation::lived(AllocationKind::Pool, (0x1000 * made_ns, bytes), made_ns, freed_ns)
     }
 }
 

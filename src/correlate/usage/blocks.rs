@@ -125,29 +125,14 @@ impl Gathering {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::correlate::AllocationKind;
     use crate::correlate::usage::{Use, UseKind};
-    use crate::correlate::{AllocationKind, End};
-    use crate::trace::{SiteId, StreamId, TrackId};
+    use crate::trace::TrackId;
     use proptest::prelude::*;
     use std::collections::{BTreeMap, BTreeSet};
 
     fn allocation(address: u64) -> Allocation {
-        Allocation {
-            address,
-            bytes: 16,
-            from_ns: 0,
-            made_ns: 0,
-            freed_ns: u64::MAX,
-            until_ns: u64::MAX,
-            owner: 0,
-            track: TrackId(0),
-            row: 0,
-            site: SiteId(0),
-            stream: StreamId::NONE,
-            end: End::Lives,
-            device: 0,
-            kind: AllocationKind::Device,
-        }
+        Allocation::lived(AllocationKind::Device, (address, 16), 0, None)
     }
 
     fn span(from: u64, to: u64) -> Span {

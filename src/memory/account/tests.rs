@@ -1,26 +1,17 @@
 use super::*;
 use crate::correlate::End;
-use crate::trace::{StreamId, TrackId};
+use crate::trace::TrackId;
 use proptest::prelude::*;
 
 const KINDS: [AllocationKind; 3] = [AllocationKind::Device, AllocationKind::Managed, AllocationKind::Registered];
 
 fn block(bytes: u64, made_ns: u64, freed_ns: Option<u64>, (kind, device, site): (usize, u8, u32)) -> Block {
     let allocation = Allocation {
-        address: 0x1000,
-        bytes,
         from_ns: made_ns.saturating_sub(1),
-        made_ns,
-        freed_ns: freed_ns.unwrap_or(u64::MAX),
-        until_ns: freed_ns.unwrap_or(u64::MAX),
-        owner: 0,
-        track: TrackId(0),
-        row: 0,
         site: SiteId(site),
-        stream: StreamId::NONE,
         end: if freed_ns.is_some() { End::Released(TrackId(0), 1) } else { End::Lives },
         device,
-        kind: KINDS[kind % KINDS.len()],
+        ..Allocation::lived(KINDS[kind % KINDS.len()], (0x1000, bytes), made_ns, freed_ns)
     };
     Block { process: ProcessId(0), allocation }
 }

@@ -1,7 +1,7 @@
 use super::*;
 use crate::correlate::{Allocation, AllocationKind, End};
 use crate::memory::{Cell, SizeClass};
-use crate::trace::{SiteId, StreamId, TrackId};
+use crate::trace::{SiteId, TrackId};
 use proptest::prelude::*;
 
 const KINDS: [AllocationKind; 4] =
@@ -15,20 +15,11 @@ fn block(
     (kind, device, site): (usize, u8, u32),
 ) -> Block {
     let allocation = Allocation {
-        address,
-        bytes,
         from_ns: made_ns.saturating_sub(1),
-        made_ns,
-        freed_ns: freed_ns.unwrap_or(u64::MAX),
-        until_ns: freed_ns.unwrap_or(u64::MAX),
-        owner: 0,
-        track: TrackId(0),
-        row: 0,
         site: SiteId(site),
-        stream: StreamId::NONE,
         end: if freed_ns.is_some() { End::Released(TrackId(0), 1) } else { End::Lives },
         device,
-        kind: KINDS[kind % KINDS.len()],
+        ..Allocation::lived(KINDS[kind % KINDS.len()], (address, bytes), made_ns, freed_ns)
     };
     Block { process: ProcessId(u16::from(device)), allocation }
 }

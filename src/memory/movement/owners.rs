@@ -75,8 +75,7 @@ const fn place(address: u64, shift: u32) -> usize {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::correlate::{Allocation, AllocationKind, End};
-    use crate::trace::{SiteId, StreamId, TrackId};
+    use crate::correlate::{Allocation, AllocationKind};
     use proptest::prelude::*;
 
     proptest! {
@@ -88,20 +87,9 @@ mod tests {
         ) {
             const UNIT: u64 = 1024;
             let list = list.into_iter().map(|(place, count, from_ns, length)| Allocation {
-                address: (place + 1) * UNIT,
-                bytes: count * UNIT,
-                from_ns,
                 made_ns: from_ns + 1,
-                freed_ns: from_ns + 1 + length,
                 until_ns: from_ns + 2 + length,
-                owner: 0,
-                track: TrackId(0),
-                row: 0,
-                site: SiteId(0),
-                stream: StreamId::NONE,
-                end: End::Unseen,
-                device: 0,
-                kind: AllocationKind::Managed,
+                ..Allocation::lived(AllocationKind::Managed, ((place + 1) * UNIT, count * UNIT), from_ns, Some(from_ns + 1 + length))
             });
             let all = Allocations::of_list(list.collect());
             let mut owners = Owners::default();

@@ -1,28 +1,13 @@
 use super::*;
-use crate::correlate::{AllocationKind, End};
+use crate::correlate::AllocationKind;
 use crate::memory::happenings::lives;
-use crate::trace::{ActivityKind, LaneOf, NO_DEVICE, SiteId, StreamId, TrackId};
+use crate::trace::{ActivityKind, LaneOf, NO_DEVICE};
 use proptest::prelude::*;
 
 const BASE: u64 = 0x7f00_0000_0000;
 
 fn managed(address: u64, bytes: u64, from_ns: u64, freed: Option<u64>) -> Allocation {
-    Allocation {
-        address,
-        bytes,
-        from_ns,
-        made_ns: from_ns,
-        freed_ns: freed.unwrap_or(u64::MAX),
-        until_ns: freed.unwrap_or(u64::MAX),
-        owner: 0,
-        track: TrackId(0),
-        row: 0,
-        site: SiteId(0),
-        stream: StreamId::NONE,
-        end: if freed.is_some() { End::Unseen } else { End::Lives },
-        device: 0,
-        kind: AllocationKind::Managed,
-    }
+    Allocation::lived(AllocationKind::Managed, (address, bytes), from_ns, freed)
 }
 
 fn row(start_ns: u64, counter: u16, address: u64, value: u64) -> Activity {

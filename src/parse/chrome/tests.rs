@@ -243,7 +243,8 @@ proptest! {
 
 #[test]
 fn an_import_that_is_stopped_ends() {
-    use crate::parse::imported::{Input, Target, tests::spool};
+    use crate::parse::imported::{Input, Target};
+    use crate::parse::testing::spool;
     use std::sync::Arc;
     let progress = Arc::<crate::parse::imported::Progress>::default();
     let bytes: Arc<dyn crate::trace::Bytes> = Arc::new(KINETO.as_bytes().to_vec());

@@ -158,7 +158,7 @@ impl<T: Item> Merged<T> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::parse::imported::tests::spool;
+    use crate::parse::testing::spool;
     use proptest::prelude::*;
 
     #[derive(Clone, Copy, Debug, PartialEq, FromBytes, IntoBytes, Immutable)]

@@ -1,56 +1,20 @@
 //! Imports read back through the native reader.
 
 use super::*;
-use crate::parse::NativeReader;
+use crate::parse::testing;
 use crate::trace::activity::evidence::What;
-use crate::trace::{Bytes, Layer, Trace};
-use std::fs::File;
-use std::io;
-use std::os::unix::fs::FileExt;
+use crate::trace::{Layer, Trace};
 use std::sync::Arc;
 use umtui_wire::activity as wire;
 
-struct Stored(File);
-
-impl Bytes for Stored {
-    fn len(&self) -> io::Result<u64> {
-        Ok(self.0.metadata()?.len())
-    }
-
-    fn read_at(&self, offset: u64, buffer: &mut [u8]) -> io::Result<usize> {
-        let mut done = 0;
-        while done < buffer.len() {
-            match self.0.read_at(&mut buffer[done..], offset + done as u64)? {
-                0 => break,
-                count => done += count,
-            }
-        }
-        Ok(done)
-    }
-}
-
-/// Temporary files.
-pub fn spool() -> Arc<Spool> {
-    Arc::new(|| {
-        let file = tempfile::tempfile()?;
-        let bytes: Arc<dyn Bytes> = Arc::new(Stored(file.try_clone()?));
-        Ok((file, bytes))
-    })
-}
-
 /// An empty target.
 pub fn target() -> Target {
-    Target::new("a.json", "test", spool(), Arc::default())
+    Target::new("a.json", "test", testing::spool(), Arc::default())
 }
 
 /// An import as a trace.
 pub fn load(imported: &Imported) -> Trace {
-    let mut trace = Trace::default();
-    for file in &imported.files {
-        let mut reader = NativeReader::open(file.bytes.clone(), "a.json", &mut trace).unwrap();
-        while reader.poll(&mut trace, 1 << 20).unwrap().more {}
-    }
-    trace
+    testing::load(imported).0
 }
 
 fn call(function: Function, start: u64, end: u64) -> Call {

@@ -116,26 +116,11 @@ impl<'a, 'f> Scanner<'a, 'f> {
     /// At the end of the piece, or where there is no key.
     #[inline]
     pub fn key(&mut self, first: bool) -> Result<Option<Str<'a>>, Stop> {
-        let mut commas = usize::from(first);
-        loop {
-            match self.peek()? {
-                b',' => {
-                    commas += 1;
-                    if commas > 1 {
-                        self.flaws.add(Flaw::Comma, self.at);
-                    }
-                    self.at += 1;
-                }
-                b'}' => {
-                    if commas == 1 && !first {
-                        self.flaws.add(Flaw::Comma, self.at);
-                    }
-                    self.at += 1;
-                    return Ok(None);
-                }
-                b'"' if commas > 0 => break,
-                _ => return Err(Stop::Malformed),
-            }
+        if !self.another(first, b'}')? {
+            return Ok(None);
+        }
+        if self.peek()? != b'"' {
+            return Err(Stop::Malformed);
         }
         let key = self.string()?;
         if self.take(b':')? { Ok(Some(key)) } else { Err(Stop::Malformed) }
@@ -147,6 +132,12 @@ impl<'a, 'f> Scanner<'a, 'f> {
     /// At the end of the piece, or where there is no element.
     #[inline]
     pub fn element(&mut self, first: bool) -> Result<bool, Stop> {
+        self.another(first, b']')
+    }
+
+    /// Takes commas, of which one is too many where there is none to separate, or the closing bracket.
+    #[inline]
+    fn another(&mut self, first: bool, close: u8) -> Result<bool, Stop> {
         let mut commas = usize::from(first);
         loop {
             match self.peek()? {
@@ -157,7 +148,7 @@ impl<'a, 'f> Scanner<'a, 'f> {
                     }
                     self.at += 1;
                 }
-                b']' => {
+                byte if byte == close => {
                     if commas == 1 && !first {
                         self.flaws.add(Flaw::Comma, self.at);
                     }

@@ -128,28 +128,12 @@ impl Model {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::correlate::End;
     use crate::memory::heat::Sums;
-    use crate::trace::{ProcessId, SiteId, StreamId, TrackId};
+    use crate::trace::ProcessId;
     use proptest::prelude::*;
 
     fn one(address: u64, bytes: u64, from_ns: u64, until_ns: u64) -> Allocation {
-        Allocation {
-            address,
-            bytes,
-            from_ns,
-            made_ns: from_ns,
-            freed_ns: until_ns,
-            until_ns,
-            owner: 0,
-            track: TrackId(0),
-            row: 0,
-            site: SiteId(0),
-            stream: StreamId::NONE,
-            end: End::Unseen,
-            device: 0,
-            kind: AllocationKind::Managed,
-        }
+        Allocation::lived(AllocationKind::Managed, (address, bytes), from_ns, Some(until_ns))
     }
 
     proptest! {

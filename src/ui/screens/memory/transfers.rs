@@ -3,6 +3,7 @@
 use ratatui::layout::Rect;
 
 use crate::session::view::{Busiest, Side, TransferRow, Transferred};
+use crate::trace::value::rate;
 use crate::ui::text::format;
 use crate::ui::theme::{Role, devices};
 use crate::ui::widgets::columns;
@@ -94,17 +95,6 @@ fn device(side: Side) -> Option<u16> {
         Side::Device(device) => Some(device),
         _ => None,
     }
-}
-
-/// `12.3 GB/s`: powers of ten, as links are told.
-fn rate(bytes_per_second: u64) -> String {
-    let (unit, word) = match bytes_per_second {
-        0..1_000 => return format!("{bytes_per_second} B/s"),
-        1_000..1_000_000 => (1_000, "kB/s"),
-        1_000_000..1_000_000_000 => (1_000_000, "MB/s"),
-        _ => (1_000_000_000, "GB/s"),
-    };
-    format!("{}.{} {word}", bytes_per_second / unit, bytes_per_second % unit * 10 / unit)
 }
 
 /// Copies with peer access of all between two devices, in a word.
