@@ -21,6 +21,8 @@ pub use crate::lens::{Lens, Moment, RangeError, Steps, StepsFound, TimeRange, pa
 
 pub use crate::graph::{Column, Folds, Grouping, NodeKey, NodeKind};
 
+pub use crate::trace::value::rate;
+
 /// Rows of the calls screen.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CallsRequest {

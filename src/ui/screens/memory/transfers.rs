@@ -2,8 +2,7 @@
 
 use ratatui::layout::Rect;
 
-use crate::session::view::{Busiest, Side, TransferRow, Transferred};
-use crate::trace::value::rate;
+use crate::session::view::{Busiest, Side, TransferRow, Transferred, rate};
 use crate::ui::text::format;
 use crate::ui::theme::{Role, devices};
 use crate::ui::widgets::columns;
