@@ -97,7 +97,7 @@ fn a_filter_is_typed_seen_kept_and_undone() {
     terminal.keys(":clear\r6:range 1ns..2ns\r");
     terminal.wait_for(&["1ns..2ns"]);
     terminal.keys("0");
-    terminal.wait_for(&["all time", "every event in order"]);
+    terminal.wait_for(&["all time", "every event in order", "1 of"]);
     terminal.keys("vjj\r");
     terminal.wait_for(&["hidden", ".."]);
     terminal.keys("q");

@@ -217,7 +217,8 @@ fn colours_and_letters_are_those_that_the_terminal_has() {
     for (keys, shows) in [
         ("2", "by thread"),
         ("?", "help: calls"),
-        ("?6", "every event in order"),
+        // Enter means nothing before there are rows.
+        ("?6", "1 of "),
         ("\r", "+-"),
         ("\x1b", "Enter details"),
         ("9", "only a program started by"),
