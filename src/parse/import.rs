@@ -14,6 +14,7 @@ const HEAD: usize = 4096;
 const LAYERS: u32 = 3;
 
 /// What came of an input.
+#[derive(Clone)]
 pub enum Import {
     /// Native files.
     Files(Imported),

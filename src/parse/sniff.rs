@@ -40,6 +40,18 @@ impl Format {
     pub const fn is_imported(self) -> bool {
         !matches!(self, Self::Native | Self::Text | Self::Stream | Self::Nothing)
     }
+
+    /// Whether others are packed in it.
+    #[must_use]
+    pub const fn is_packed(self) -> bool {
+        matches!(self, Self::Gzip | Self::Zstd)
+    }
+
+    /// Whether its first bytes alone can be imported, as what is cut off.
+    #[must_use]
+    pub const fn has_beginning(self) -> bool {
+        matches!(self, Self::Json | Self::Nvprof | Self::Rmm) || self.is_packed()
+    }
 }
 
 /// First line of a text trace.

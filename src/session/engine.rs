@@ -46,6 +46,8 @@ pub(super) struct Engine {
     kept: Kept,
     /// When they were looked at last.
     sampled: Option<Instant>,
+    /// The epoch in which everything that had been read was read anew.
+    bygone: u64,
 }
 
 impl Engine {
@@ -89,6 +91,7 @@ impl Engine {
             sampler: None,
             kept: Kept::default(),
             sampled: None,
+            bygone: 0,
         })
     }
 
@@ -99,6 +102,12 @@ impl Engine {
             self.child_state = Some(child.poll());
         }
         self.feed.look(&mut self.model.trace, now);
+        if self.feed.begins_anew() {
+            self.bygone = self.epoch() + 1;
+            self.model.begin_anew();
+            self.search = Search::default();
+            self.feed.begin_anew(&mut self.model.trace);
+        }
         for name in std::mem::take(&mut self.feed.names) {
             let SiteName { module, offset, function, file, line } = name;
             self.model.symbols.tell(&module, offset, Symbol { function, file, line });
@@ -162,7 +171,7 @@ impl Engine {
 
     /// Grows with every change of what answers are made of.
     pub(super) fn epoch(&self) -> u64 {
-        self.model.trace.epoch() + self.model.symbols.version() + self.output_epoch
+        self.bygone + self.model.trace.epoch() + self.model.symbols.version() + self.output_epoch
     }
 
     /// Answers a request, and tells whether the answer is complete: work stops at `until`.
@@ -190,7 +199,7 @@ impl Engine {
                 let (feed, now_ns) = (&self.feed, self.now_ns());
                 let kept = &self.kept;
                 // What was not released may be yet, in what has not been read.
-                let opening = matches!(self.phase, Phase::Opening(_));
+                let opening = matches!(self.phase, Phase::Opening(_)) || feed.begun().is_some();
                 let has_ended = |process| !opening && (ended || !feed.is_alive(process));
                 let around = Around { ended: &has_ended, now_ns, readings, kept };
                 let (rows, all) = self.model.memory(request, &around, until);
@@ -296,6 +305,7 @@ impl Engine {
             lost: trace.lost(),
             damage: damage(trace, &self.feed),
             note: note(trace),
+            begun: self.feed.begun(),
             trace: identity(trace),
             exit: match self.child_state {
                 Some(Child::Ended { status }) => Some(status),

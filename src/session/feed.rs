@@ -1,5 +1,6 @@
 //! The files of a session, read on as they grow.
 
+mod imports;
 mod opening;
 mod reading;
 
@@ -10,12 +11,12 @@ use std::time::{Duration, Instant, SystemTime};
 
 use super::alive::{Boot, Life};
 use super::importing::Importing;
-use crate::parse::import::Import;
-use crate::parse::imported::{Imported, SiteName};
+use crate::parse::imported::SiteName;
 use crate::parse::{NativeReader, ParseError};
 use crate::source::{Arrived, Found, Paths, Pipe, is_pipe, pipe};
 use crate::trace::{Bytes, Process, ProcessId, Trace};
-use opening::{Opened, cannot_read, open, open_bytes, open_file};
+use imports::Imports;
+use opening::{Opened, cannot_read, open, open_file};
 use reading::Open;
 
 /// Time between two looks into a run's folder, and at the processes.
@@ -40,8 +41,14 @@ pub(super) struct Feed {
     texts: BTreeSet<usize>,
     /// Format of those that were imported.
     imported: BTreeMap<usize, &'static str>,
-    /// Inputs that are being imported.
-    imports: Vec<Importing>,
+    /// Inputs of foreign formats.
+    imports: Imports,
+    /// Of large ones the beginning is seen while the rest is read.
+    early: bool,
+    /// All that was read came of imports.
+    only_imports: bool,
+    /// What was read of imports is to be read anew.
+    anew: bool,
     /// Names of call sites that imports know.
     pub(super) names: Vec<SiteName>,
     /// Files that could not be read, in a line each.
@@ -81,7 +88,10 @@ impl Feed {
             by_process: Vec::new(),
             texts: BTreeSet::new(),
             imported: BTreeMap::new(),
-            imports: Vec::new(),
+            imports: Imports::default(),
+            early: false,
+            only_imports: true,
+            anew: false,
             names: Vec::new(),
             failures: Vec::new(),
             boot: Boot::current(),
@@ -108,10 +118,13 @@ impl Feed {
                 Ok(Opened::Nothing) => self.waiting.push(found),
                 // A run's folder also holds the program's output and the names of call sites.
                 Err(ParseError::Format { .. }) if !found.named => {}
+                Ok(Opened::Import(mut import)) => {
+                    import.named = found.named;
+                    self.imports.add(import);
+                }
                 opened => {
-                    let imports = self.imports.len();
+                    self.only_imports &= opened.is_err();
                     self.take(opened, Some(&found.path));
-                    self.imports.iter_mut().skip(imports).for_each(|import| import.named = found.named);
                 }
             }
         }
@@ -133,51 +146,10 @@ impl Feed {
                 readers.into_iter().for_each(|reader| self.add(Open::new(reader, None)));
             }
             Ok(Opened::Stream(pipe)) => self.pipes.push(pipe),
-            Ok(Opened::Import(import)) => self.imports.push(import),
+            Ok(Opened::Import(import)) => self.imports.add(import),
             Ok(Opened::Nothing) => {}
             Err(error) => self.failures.push(error.to_string()),
         }
-    }
-
-    /// Takes what has been imported.
-    fn look_at_imports(&mut self, trace: &mut Trace) {
-        for mut import in std::mem::take(&mut self.imports) {
-            match import.result() {
-                None => self.imports.push(import),
-                Some(Ok(Import::Files(imported))) => self.take_imported(&import.name, imported, trace),
-                Some(Ok(Import::Unpacked(bytes, broken))) => {
-                    let file = trace.files.len();
-                    let opened = open_bytes(bytes, &import.name, trace);
-                    self.take(opened, None);
-                    if let (Some(why), true) = (broken, trace.files.len() > file) {
-                        trace.add_damage(file, 0, why);
-                    }
-                }
-                // A run's folder may hold anything.
-                Some(Err(ParseError::Format { .. })) if !import.named => {}
-                Some(Err(error)) => self.failures.push(error.to_string()),
-            }
-        }
-    }
-
-    fn take_imported(&mut self, name: &str, imported: Imported, trace: &mut Trace) {
-        let first = trace.files.len();
-        for file in imported.files {
-            match NativeReader::open_imported(file.bytes, name, trace) {
-                Ok(reader) => {
-                    trace.imported += 1;
-                    self.imported.insert(reader.file(), imported.format);
-                    self.add(Open::new(reader, None));
-                }
-                Err(error) => self.failures.push(error.to_string()),
-            }
-        }
-        self.names.extend(imported.names);
-        for (line, why) in imported.lost {
-            trace.add_damage(first, line, why);
-        }
-        trace.notes.extend(imported.notes.into_iter().map(|note| (first, note)));
-        trace.touch();
     }
 
     /// Takes what has come through pipes; whether one of them has come to its end.
@@ -188,7 +160,10 @@ impl Feed {
             for arrived in arrived {
                 match arrived {
                     Arrived::File(file) => match NativeReader::open(file.bytes(), file.name(), trace) {
-                        Ok(reader) => self.add(Open::of_stream(reader, file)),
+                        Ok(reader) => {
+                            self.only_imports = false;
+                            self.add(Open::of_stream(reader, file));
+                        }
                         Err(error) => self.failures.push(error.to_string()),
                     },
                     Arrived::Whole(bytes) => match open_file(bytes, pipe.name(), trace) {
@@ -198,7 +173,10 @@ impl Feed {
                             "{}: a stream, but not one whole frame of it is here; it is damaged, send it again",
                             pipe.name()
                         )),
-                        opened => self.take(opened, None),
+                        opened => {
+                            self.only_imports &= matches!(opened, Ok(Opened::Import(_)) | Err(_));
+                            self.take(opened, None);
+                        }
                     },
                     Arrived::Failed(why) => self.failures.push(why),
                 }
@@ -288,12 +266,12 @@ impl Feed {
 
     /// Bytes read and bytes there are; `None` once everything has been read.
     pub(super) fn opening(&self) -> Option<(u64, u64)> {
-        if self.files.iter().all(|file| file.caught_up) && self.imports.is_empty() {
+        if self.files.iter().all(|file| file.caught_up) && !self.imports() {
             return None;
         }
         // While anything is imported, its bytes are what is waited for.
-        let imports = self.imports.iter().map(Importing::share);
-        let files = self.files.iter().filter(|_| self.imports.is_empty());
+        let imports = self.imports.under_way().map(Importing::share);
+        let files = self.files.iter().filter(|_| !self.imports());
         let shares = imports.chain(files.map(|file| file.reader.share()));
         Some(shares.fold((0, 0), |(read, all), share| (read + share.0, all + share.1)))
     }
@@ -323,21 +301,6 @@ impl Feed {
     /// Whether the file of a process has been removed, or another put in its place.
     pub(super) fn is_removed(&self, process: ProcessId) -> bool {
         self.of(process).is_some_and(|file| file.removed)
-    }
-
-    /// Whether anything is still being imported.
-    pub(super) fn imports(&self) -> bool {
-        !self.imports.is_empty()
-    }
-
-    /// What the first of them is called.
-    pub(super) fn importing(&self) -> Option<&str> {
-        self.imports.first().map(|import| import.name.as_str())
-    }
-
-    /// Format of a file of the trace, if it was imported.
-    pub(super) fn imported(&self, file: usize) -> Option<&'static str> {
-        self.imported.get(&file).copied()
     }
 
     /// Whether a file of the trace is a text.
@@ -376,3 +339,6 @@ impl Feed {
 fn is_output(path: &Path) -> bool {
     path.file_name().is_some_and(|name| name == "stdout.txt" || name == "stderr.txt")
 }
+
+#[cfg(test)]
+mod tests;

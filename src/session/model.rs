@@ -119,6 +119,13 @@ impl Derived {
 }
 
 impl Model {
+    /// Forgets the trace and everything derived from it; names of places remain.
+    pub(super) fn begin_anew(&mut self) {
+        let mut symbols = std::mem::take(&mut self.symbols);
+        symbols.forget_sites();
+        *self = Self { symbols, ..Self::default() };
+    }
+
     /// Takes into the tree what was read.
     pub(super) fn update(&mut self) {
         self.tree.update(&self.trace);

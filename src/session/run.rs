@@ -70,6 +70,7 @@ impl Session {
         let side_file = child.as_ref().and(paths.first()).map(|folder| folder.join(SIDE_FILE));
         let mut engine = Engine::new(paths, child, symbols)?;
         engine.sampler = Some(Sampler::new(nvml::open));
+        engine.feed.see_beginnings();
         let shared = Arc::new(Shared { child: Mutex::new(engine.child_state()), ..Shared::default() });
         let (orders, received) = channel();
         let thread = Worker {

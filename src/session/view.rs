@@ -149,6 +149,8 @@ pub struct Status {
     pub damage: Option<String>,
     /// What else is to be known of imported files, in one line.
     pub note: Option<String>,
+    /// What is seen is only of so many bytes at the beginning of imported files.
+    pub begun: Option<u64>,
     /// What tells the trace from others, whatever its files are called: host, process id and start of its first
     /// process. `None` until there is one.
     pub trace: Option<u64>,

@@ -213,6 +213,13 @@ impl Symbols {
         }
     }
 
+    /// The call sites of another trace are asked for from now on. What is known of places remains.
+    pub fn forget_sites(&mut self) {
+        self.places.clear();
+        self.asked = 0;
+        self.version += 1;
+    }
+
     /// Whether names are being looked up.
     #[must_use]
     pub fn waits(&self) -> bool {

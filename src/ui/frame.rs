@@ -97,6 +97,9 @@ fn parts(root: &Root) -> Vec<Part> {
         0 => add("lost 0".to_owned(), Role::Plain, 4),
         lost => add(format!("LOST {}", format::count(lost)), Role::Bad, 1),
     }
+    if let Some(bytes) = status.begun {
+        add(format!("first {}", format::bytes(bytes)), Role::Warning, 2);
+    }
     if status.damage.is_some() {
         add("damaged".to_owned(), Role::Warning, 2);
     }

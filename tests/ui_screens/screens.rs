@@ -3,6 +3,7 @@
 use ratatui::Terminal;
 use ratatui::backend::TestBackend;
 use umtui::session::handle::Child;
+use umtui::session::view::Phase;
 use umtui::ui::ScreenId;
 use umtui::ui::theme::{Charset, Depth};
 
@@ -230,6 +231,15 @@ fn ended_with_losses_damage_and_a_status() {
     let mut stage = stage(ScreenId::Overview, 80, 24, status);
     stage.press("Ctrl-l");
     snapshot("ended", &stage);
+}
+
+#[test]
+fn only_the_beginning_of_what_is_imported() {
+    let mut status = ended();
+    (status.phase, status.begun) = (Phase::Opening(123), Some(16 << 20));
+    let mut stage = stage(ScreenId::Overview, 80, 24, status);
+    stage.press("Ctrl-l");
+    snapshot("beginning", &stage);
 }
 
 #[test]

@@ -67,12 +67,14 @@ impl FunctionText {
 }
 
 /// A native file of an import.
+#[derive(Clone)]
 pub struct ImportedFile {
     /// Its bytes.
     pub bytes: Arc<dyn Bytes>,
 }
 
 /// What came of an input.
+#[derive(Clone)]
 pub struct Imported {
     /// What format it was, in a word: `chrome`.
     pub format: &'static str,

@@ -1,6 +1,7 @@
 //! The overview: the first five seconds.
 
 mod draw;
+mod facts;
 mod state;
 mod update;
 
