@@ -22,6 +22,7 @@ extern crate core;
 
 mod append;
 mod arch;
+mod arguments;
 mod capture;
 mod chunks;
 mod clock;
