@@ -14,8 +14,7 @@ use crate::parse::native::writer::CallRecord;
 use crate::trace::activity::raw::Submitted;
 use std::io;
 use umtui_wire::activity as wire;
-use umtui_wire::chunk::{DESK_CALLS, OpenCall};
-use umtui_wire::record::{FLAG_NO_ARGUMENTS, FLAG_NOT_STATUS};
+use umtui_wire::record::{FLAG_ENTRY, FLAG_NO_ARGUMENTS, FLAG_NOT_STATUS};
 
 /// Lanes of a thread; what crosses on all of them is shown as ranges that may.
 const LANES: usize = 32;
@@ -50,8 +49,6 @@ pub struct Lanes {
     number: u32,
     name: String,
     lanes: Vec<Lane>,
-    /// Calls that have no end.
-    open: Vec<OpenCall>,
 }
 
 #[derive(Default)]
@@ -100,7 +97,7 @@ impl Lane {
 impl Lanes {
     /// A thread that begins at `ns`.
     pub fn begin(number: u32, name: String, ns: u64, out: &mut Output<'_>) -> io::Result<Self> {
-        let mut lanes = Self { number, name, lanes: Vec::new(), open: Vec::new() };
+        let mut lanes = Self { number, name, lanes: Vec::new() };
         lanes.add(ns, out)?;
         Ok(lanes)
     }
@@ -188,24 +185,18 @@ impl Lanes {
         end_range(self.number, wire::KIND_RANGE_END, domain, slice.end, id, out)
     }
 
+    /// A call whose end is not known: only that it began. Nothing is said to be inside it.
     fn unfinished(&mut self, slice: &Slice, out: &mut Output<'_>) -> io::Result<()> {
         out.repairs.add(UNFINISHED_CALLS, 1, Place::Nowhere);
-        if self.open.len() >= DESK_CALLS {
-            return self.loose(slice, out);
-        }
-        let api = function(slice, out)?;
-        let (head, depth) = (u64::from(api) + 1, (self.open.len() as u64) << 48);
-        self.open.push(OpenCall { head, start: slice.start, site: slice.site, depth, ..OpenCall::default() });
-        Ok(())
+        self.first(slice, out)?;
+        let depth = self.lanes.first().map_or(0, |lane| lane.calls.len());
+        write_call(self.number, slice, depth, out)
     }
 
     /// Writes what is left of the thread.
     pub fn end(mut self, out: &mut Output<'_>) -> io::Result<()> {
         for lane in &mut self.lanes {
             lane.close(u64::MAX, 0, out)?;
-        }
-        if !self.open.is_empty() {
-            out.binding.writer.in_flight(self.number, &self.open)?;
         }
         self.lanes.iter().try_for_each(|lane| out.binding.writer.close_thread(lane.number))
     }
@@ -220,19 +211,23 @@ fn function(slice: &Slice, out: &mut Output<'_>) -> io::Result<u16> {
 
 fn write_call(thread: u32, slice: &Slice, depth: usize, out: &mut Output<'_>) -> io::Result<()> {
     let api = function(slice, out)?;
-    let mut duration = slice.end.saturating_sub(slice.start);
+    let unfinished = slice.end == UNFINISHED;
+    let mut duration = if unfinished { 0 } else { slice.end.saturating_sub(slice.start) };
     if duration > LONGEST {
         out.repairs.add(TOO_LONG, 1, Place::Nowhere);
         duration = LONGEST;
     }
     let mut flags = if slice.status().is_none() { FLAG_NOT_STATUS } else { 0 };
+    if unfinished {
+        flags |= FLAG_ENTRY;
+    }
     let arguments = match slice.arguments() {
-        Some(words) => {
+        Some(words) if !unfinished => {
             let mut bytes = vec![0; 4];
             words.iter().for_each(|word| bytes.extend_from_slice(&word.to_le_bytes()));
             bytes
         }
-        None => {
+        _ => {
             flags |= FLAG_NO_ARGUMENTS;
             Vec::new()
         }

@@ -47,6 +47,27 @@ fn calls_nest_by_time_whatever_their_order() {
 }
 
 #[test]
+fn calls_without_an_end_are_calls_wherever_they_stand() {
+    let mut target = target();
+    let process = target.process(&Key::Number(7));
+    let thread = target.thread(process, &Key::Number(8));
+    let function = target.function(Layer::Runtime, "cudaMalloc", "");
+    target.call(thread, &call(function, 100, 200)).unwrap();
+    target.call(thread, &call(function, 300, 310)).unwrap();
+    for start in [50, 150, 250, 400] {
+        target.call(thread, &Call { function, start, ..Call::default() }).unwrap();
+    }
+    let trace = load(&target.finish().unwrap());
+    let track = trace.tracks.iter().position(|track| track.thread == 8).unwrap();
+    let all = [(50, 0, 0), (150, 0, 1), (100, 100, 0), (250, 0, 0), (300, 10, 0), (400, 0, 0)];
+    assert_eq!(calls(&trace, track), all);
+    let mut ended = Vec::new();
+    trace.tracks[track].for_each(0..all.len(), |call| ended.push(!call.flags.entry_only()));
+    assert_eq!(ended, [false, false, true, false, true, false]);
+    assert!(trace.tracks[track].in_flight.is_empty() && trace.damage.is_empty(), "{:?}", trace.damage);
+}
+
+#[test]
 fn what_crosses_has_a_lane_of_its_own() {
     let mut target = target();
     let process = target.process(&Key::None);
