@@ -7,12 +7,17 @@
 //!
 //! Memory is bounded by how much of the file has been read; what claims to be long is allocated as it comes.
 
+mod containers;
+mod error;
 mod heap;
 mod input;
 mod machine;
+mod names;
+mod scalars;
 
+pub use error::{PickleError, Why};
 pub use heap::{Heap, Value};
-pub use machine::{PickleError, Why, looks_like, read};
+pub use machine::{looks_like, read};
 
 #[cfg(test)]
 mod tests;
