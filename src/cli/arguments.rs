@@ -59,6 +59,8 @@ pub enum Command {
     Env(Env),
     /// Settings, keys and themes: which hold, and what is wrong with the config file
     Config(ConfigArguments),
+    /// Write recordings and traces of other tools into one small file, which opens as they do
+    Pack(Pack),
     /// Look up the names of call sites and keep them beside the recording
     Symbolize(Symbolize),
     /// Print shell completions
@@ -393,6 +395,17 @@ pub enum ConfigCommand {
     Path,
     /// Print an example with every setting and its default
     Example,
+}
+
+/// `umtui pack`.
+#[derive(Args, Debug)]
+pub struct Pack {
+    /// Recordings and traces: files, folders, FIFOs, - for stdin
+    #[arg(required = true, value_name = "PATH")]
+    pub paths: Vec<PathBuf>,
+    /// File to write, usually NAME.umtp; - for stdout
+    #[arg(short, long, value_name = "FILE")]
+    pub output: PathBuf,
 }
 
 /// `umtui symbolize`.

@@ -15,6 +15,7 @@ mod lens;
 mod links;
 mod man;
 mod open;
+mod pack;
 mod probe;
 mod progress;
 mod record;
@@ -91,6 +92,7 @@ fn dispatch(arguments: Arguments) -> anyhow::Result<u8> {
         Command::Probe => probe::run(),
         Command::Env(arguments) => env::run(&arguments),
         Command::Config(arguments) => config::run(&arguments),
+        Command::Pack(arguments) => pack::run(&arguments),
         Command::Symbolize(arguments) => symbolize::run(&arguments),
         Command::Completions(arguments) => completions::run(&arguments),
         Command::Man => man::run(),

@@ -13,6 +13,7 @@ pub mod native;
 pub mod nsys;
 pub mod nvprof;
 pub mod open;
+pub mod packed;
 pub mod pickle;
 pub mod rmm;
 pub mod sniff;

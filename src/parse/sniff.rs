@@ -1,6 +1,6 @@
 //! What a file is, found by its content and never by its name.
 
-use super::{ParseError, nvprof, pickle, rmm};
+use super::{ParseError, nvprof, packed, pickle, rmm};
 use crate::trace::Bytes;
 use umtui_wire::frame;
 use umtui_wire::header::MAGIC;
@@ -10,6 +10,8 @@ use umtui_wire::header::MAGIC;
 pub enum Format {
     /// umtui's own.
     Native,
+    /// umtui's own, packed.
+    Packed,
     /// Text, one event a line.
     Text,
     /// Frames, as they go through a pipe.
@@ -38,7 +40,7 @@ impl Format {
     /// Whether it is read into native files first, which may take long.
     #[must_use]
     pub const fn is_imported(self) -> bool {
-        !matches!(self, Self::Native | Self::Text | Self::Stream | Self::Nothing)
+        !matches!(self, Self::Native | Self::Packed | Self::Text | Self::Stream | Self::Nothing)
     }
 
     /// Whether others are packed in it.
@@ -71,6 +73,9 @@ pub fn sniff(bytes: &dyn Bytes, file: &str) -> Result<Format, ParseError> {
     }
     if first.starts_with(&MAGIC) {
         return Ok(Format::Native);
+    }
+    if first.starts_with(&packed::layout::MAGIC) {
+        return Ok(Format::Packed);
     }
     if first.starts_with(&frame::MAGIC.to_le_bytes()) && first.get(6) == Some(&frame::VERSION) {
         return Ok(Format::Stream);
@@ -138,6 +143,7 @@ fn seen(first: &[u8]) -> String {
         (b"UMF\x1b", "a stream of a newer umtui; use that version"),
         (b"UMTUI\n", "a trace damaged by a text-mode transfer; copy it again in binary mode"),
         (b"UMTUI\r", "a trace damaged by a text-mode transfer; copy it again in binary mode"),
+        (b"UMTPK", "a packed trace damaged by a text-mode transfer; copy it again in binary mode"),
         (b"PK\x03\x04", "a zip archive; unpack it first"),
         (b"BZh", "bzip2 data is not supported; unpack it with bunzip2"),
         (b"\xfd7zXZ", "xz data is not supported; unpack it with unxz"),
@@ -164,6 +170,8 @@ mod tests {
     #[test]
     fn content_decides() {
         assert_eq!(of(b"UMTUI\r\n\x1aand more"), Ok(Format::Native));
+        assert_eq!(of(b"UMTPK\r\n\x1a\x01\0\0\0"), Ok(Format::Packed));
+        assert!(of(b"UMTPK\n\x1a\x01").unwrap_err().contains("text-mode"));
         assert_eq!(of(b"# umtui trace 1\n"), Ok(Format::Text));
         assert_eq!(of(b"UMF\x1b\x30\x00\x01\x05"), Ok(Format::Stream));
         assert!(of(b"UMF\x1b\x30\x00\x02\x05").unwrap_err().contains("newer umtui"));

@@ -18,8 +18,9 @@ use super::transfers::{self, Transfers};
 use crate::graph::{Cells, Gpu, QUANTILE_ERROR_PCT, Stats};
 use crate::lens::{Selected, TimeRange};
 use crate::memory::transfers::LinkOptions;
+use crate::session::clocks::FileClock;
 use crate::session::left_out::{LeftOut, left_out};
-use crate::session::{Loaded, Member, cost};
+use crate::session::{Loaded, Member, clocks, cost, of_file};
 use crate::trace::{LaneOf, Layer, NO_DEVICE, State, StreamId, StreamKind, Trace, TrackId};
 
 /// What a report says. Text is as recorded; times are ns.
@@ -99,6 +100,10 @@ pub struct TraceBlock {
     pub cost: Option<(u64, u64)>,
     /// What recording cost, in words.
     pub costs: Option<String>,
+    /// How the times of each file came to be those of one axis.
+    pub clocks: Vec<FileClock>,
+    /// The same in a line, where they are not of one clock.
+    pub clocks_line: Option<String>,
     /// Levels of evidence, `E1`.
     pub evidence: Vec<String>,
 }
@@ -171,6 +176,10 @@ pub struct Process {
     /// `running`, `ended`, `gone` (killed, crashed or by `_exit`), `became` (another program, by exec) or `stopped`
     /// (recorded no further).
     pub state: &'static str,
+    /// Its file, index into [`TraceBlock::files`].
+    pub file: usize,
+    /// The file's name, where another has a process of the same number.
+    pub of_file: Option<String>,
     pub program: String,
     pub host: String,
     pub calls: u64,
@@ -347,6 +356,8 @@ fn block(trace: &Trace, cells: [&Cells; 2]) -> TraceBlock {
         left_out: left_out(trace),
         truncated: truncated(trace),
         costs: None,
+        clocks: clocks::clocks(trace),
+        clocks_line: clocks::line(trace, super::text::duration),
         cost: crate::session::cost::cost(trace).map(|cost| (cost.per_call_ps, cost.share_ppm)),
         evidence: trace.evidence.levels().map(|level| format!("E{level}")).collect(),
     }
@@ -395,8 +406,11 @@ fn truncated(trace: &Trace) -> bool {
 fn processes(loaded: &Loaded) -> Vec<Process> {
     let trace = loaded.trace();
     let calls = loaded.calls_by_process();
+    let mut numbers: BTreeMap<u32, usize> = BTreeMap::new();
+    trace.processes.iter().for_each(|process| *numbers.entry(process.pid).or_default() += 1);
     let row = |member: Member| {
         let process = trace.process(member.id)?;
+        let several = numbers.get(&process.pid).is_some_and(|&count| count > 1);
         let alive = loaded.is_alive(member.id);
         Some(Process {
             pid: process.pid,
@@ -411,6 +425,8 @@ fn processes(loaded: &Loaded) -> Vec<Process> {
                 State::Ended => "ended",
                 State::Killed | State::Recording => "gone",
             },
+            file: process.file,
+            of_file: if several { of_file(trace, process).map(str::to_owned) } else { None },
             program: trace.names.get(process.program).to_owned(),
             host: trace.names.get(process.host).to_owned(),
             calls: calls.get(member.id.index()).copied().unwrap_or(0),

@@ -14,6 +14,7 @@ use super::ranges::RangeRow;
 use super::rises::Rises;
 use super::snapshot::SnapshotBlock;
 use super::transfers::Transfers;
+use crate::session::clocks::FileClock;
 use crate::session::left_out::LeftOut;
 use crate::session::safe::prints;
 use crate::trace::Layer;
@@ -53,6 +54,7 @@ struct Root<'a> {
 struct TraceKeys<'a> {
     files: &'a [String],
     format: &'static str,
+    alignment: Vec<ClockKeys<'a>>,
     processes: usize,
     threads: u64,
     streams: u64,
@@ -75,6 +77,24 @@ struct TraceKeys<'a> {
     evidence: &'a [String],
 }
 
+/// How a file's times came to be those of the first file.
+#[derive(Serialize)]
+struct ClockKeys<'a> {
+    file: &'a str,
+    /// `same_clock`, `time_of_day` or `none`.
+    by: &'static str,
+    offset_ns: i64,
+    start_ns: i64,
+    uncertainty_ns: Option<u64>,
+    same_host: Option<bool>,
+}
+
+fn alignment<'a>(files: &'a [String], clock: &FileClock) -> ClockKeys<'a> {
+    let FileClock { file, by, offset_ns, start_ns, uncertainty_ns, same_host } = *clock;
+    let file = files.get(file).map_or("", String::as_str);
+    ClockKeys { file, by, offset_ns, start_ns, uncertainty_ns, same_host }
+}
+
 #[derive(Serialize)]
 struct LeftOutKeys<'a> {
     filter: Option<&'a str>,
@@ -93,6 +113,7 @@ struct ProcessKeys<'a> {
     parent: u32,
     rank: Option<u32>,
     local_rank: Option<u32>,
+    file: &'a str,
     program: &'a str,
     host: &'a str,
     state: &'static str,
@@ -144,6 +165,7 @@ pub fn json(report: &Report) -> String {
         trace: TraceKeys {
             files: &block.files,
             format: block.format,
+            alignment: block.clocks.iter().map(|clock| alignment(&block.files, clock)).collect(),
             processes: report.processes.len(),
             threads: block.threads,
             streams: block.streams,
@@ -165,7 +187,7 @@ pub fn json(report: &Report) -> String {
             hook_share_ppm: block.cost.map(|(_, share)| share),
             evidence: &block.evidence,
         },
-        processes: report.processes.iter().map(process).collect(),
+        processes: report.processes.iter().map(|one| process(report, one)).collect(),
         apis: report.apis.iter().map(api).collect(),
         threads: report.threads.iter().map(thread).collect(),
         streams: report.streams.iter().map(stream).collect(),
@@ -190,12 +212,13 @@ pub fn json(report: &Report) -> String {
     text
 }
 
-fn process(process: &Process) -> ProcessKeys<'_> {
+fn process<'a>(report: &'a Report, process: &'a Process) -> ProcessKeys<'a> {
     ProcessKeys {
         process: process.pid,
         parent: process.parent_pid,
         rank: process.rank,
         local_rank: process.local_rank,
+        file: report.trace.files.get(process.file).map_or("", String::as_str),
         program: &process.program,
         host: &process.host,
         state: process.state,

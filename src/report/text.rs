@@ -57,6 +57,9 @@ fn head(report: &Report, out: &mut String) {
     if let Some(lens) = &report.lens {
         lens_lines(lens, out);
     }
+    if let Some(clocks) = &block.clocks_line {
+        line(out, "times", clocks);
+    }
     if let Some(costs) = &block.costs {
         line(out, "costs", costs);
     }
@@ -146,6 +149,9 @@ fn process_line(process: &Process, out: &mut String) {
     }
     if !process.host.is_empty() {
         let _ = write!(what, " on {}", safe(&process.host));
+    }
+    if let Some(file) = &process.of_file {
+        let _ = write!(what, " in {}", safe(file));
     }
     if process.alive {
         what.push_str(", still running");

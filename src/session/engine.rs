@@ -1,12 +1,14 @@
 //! A session without a thread: reads, derives and answers when it is told to.
 
 use std::collections::VecDeque;
-use std::path::{Path, PathBuf};
+use std::io::BufReader;
+use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 use super::alive::now_ns;
 use super::child::ChildControl;
 use super::feed::Feed;
+use super::feed::packing::beside;
 use super::handle::Child;
 use super::labels::program;
 use super::memory::Around;
@@ -66,13 +68,7 @@ impl Engine {
         let recording = child.as_ref().and(paths.first()).map(|path| safe(&path.display().to_string()).into_owned());
         let mut model = Model::default();
         model.symbols = symbols;
-        let mut folders: Vec<&Path> = Vec::new();
-        // Beside a pipe lies nothing.
-        for path in paths.iter().filter(|path| !crate::source::is_pipe(path)) {
-            let folder = if path.is_dir() { Some(path.as_path()) } else { path.parent() };
-            folders.extend(folder.filter(|folder| !folders.contains(folder)));
-        }
-        for folder in folders {
+        for folder in beside(paths) {
             // Without the side file there are fewer names, nothing worse.
             let _ = model.symbols.read_side_file(&folder.join(SIDE_FILE));
         }
@@ -111,6 +107,12 @@ impl Engine {
         for name in std::mem::take(&mut self.feed.names) {
             let SiteName { module, offset, function, file, line } = name;
             self.model.symbols.tell(&module, offset, Symbol { function, file, line });
+        }
+        for packed in std::mem::take(&mut self.feed.packed_names) {
+            for names in packed.names() {
+                // As with a side file: what is damaged are fewer names.
+                let _ = self.model.symbols.read_lines(BufReader::new(names));
+            }
         }
         let read = self.feed.read(&mut self.model.trace, until);
         if self.model.files.len() != self.model.trace.files.len() {

@@ -2,6 +2,8 @@
 
 mod imports;
 mod opening;
+mod packed;
+pub(super) mod packing;
 mod reading;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -12,11 +14,13 @@ use std::time::{Duration, Instant, SystemTime};
 use super::alive::{Boot, Life};
 use super::importing::Importing;
 use crate::parse::imported::SiteName;
+use crate::parse::packed::Packed;
 use crate::parse::{NativeReader, ParseError};
 use crate::source::{Arrived, Found, Paths, Pipe, is_pipe, pipe};
+use crate::symbols::SIDE_FILE;
 use crate::trace::{Bytes, Process, ProcessId, Trace};
 use imports::Imports;
-use opening::{Opened, cannot_read, open, open_file};
+use opening::{Opened, cannot_read, open, open_file, several_clocks};
 use reading::Open;
 
 /// Time between two looks into a run's folder, and at the processes.
@@ -51,6 +55,12 @@ pub(super) struct Feed {
     anew: bool,
     /// Names of call sites that imports know.
     pub(super) names: Vec<SiteName>,
+    /// Packed files whose names of call sites have not been taken.
+    pub(super) packed_names: Vec<Arc<Packed>>,
+    /// Packed files, with the files of the trace by their images.
+    packed: Vec<(Arc<Packed>, BTreeMap<u32, usize>)>,
+    /// See [`Trace::several_clocks`].
+    several_clocks: bool,
     /// Files that could not be read, in a line each.
     failures: Vec<String>,
     boot: Boot,
@@ -93,6 +103,9 @@ impl Feed {
             only_imports: true,
             anew: false,
             names: Vec::new(),
+            packed_names: Vec::new(),
+            packed: Vec::new(),
+            several_clocks: false,
             failures: Vec::new(),
             boot: Boot::current(),
             looked: None,
@@ -113,6 +126,13 @@ impl Feed {
             let found = self.paths.look();
             self.waiting.extend(found.into_iter().filter(|found| found.named || !is_output(&found.path)));
         }
+        if trace.processes.is_empty() {
+            // Beside a recording lie names of its call sites.
+            let paths = self.waiting.iter().map(|found| found.path.as_path());
+            let paths: Vec<&Path> = paths.filter(|path| !path.ends_with(SIDE_FILE)).collect();
+            self.several_clocks |= !self.pipes.is_empty() && !paths.is_empty() || several_clocks(&paths);
+            trace.several_clocks = self.several_clocks;
+        }
         for found in std::mem::take(&mut self.waiting) {
             match open(&found.path, trace) {
                 Ok(Opened::Nothing) => self.waiting.push(found),
@@ -124,7 +144,7 @@ impl Feed {
                 }
                 opened => {
                     self.only_imports &= opened.is_err();
-                    self.take(opened, Some(&found.path));
+                    self.take(opened, Some(&found.path), trace);
                 }
             }
         }
@@ -138,13 +158,14 @@ impl Feed {
         }
     }
 
-    fn take(&mut self, opened: Result<Opened, ParseError>, path: Option<&Path>) {
+    fn take(&mut self, opened: Result<Opened, ParseError>, path: Option<&Path>, trace: &mut Trace) {
         match opened {
             Ok(Opened::Native(reader)) => self.add(Open::new(*reader, path)),
             Ok(Opened::Text(readers)) => {
                 self.texts.extend(readers.iter().map(NativeReader::file));
                 readers.into_iter().for_each(|reader| self.add(Open::new(reader, None)));
             }
+            Ok(Opened::Packed(packed)) => self.take_packed(packed, trace),
             Ok(Opened::Stream(pipe)) => self.pipes.push(pipe),
             Ok(Opened::Import(import)) => self.imports.add(import),
             Ok(Opened::Nothing) => {}
@@ -175,7 +196,7 @@ impl Feed {
                         )),
                         opened => {
                             self.only_imports &= matches!(opened, Ok(Opened::Import(_)) | Err(_));
-                            self.take(opened, None);
+                            self.take(opened, None, trace);
                         }
                     },
                     Arrived::Failed(why) => self.failures.push(why),
@@ -258,6 +279,7 @@ impl Feed {
                 break;
             }
         }
+        self.note_losses(trace);
         if !trace.evidence.has(1) && done.events > 0 && trace.calls() > 0 {
             trace.evidence.add(1);
         }

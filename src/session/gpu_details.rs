@@ -250,7 +250,7 @@ fn exact(bytes: u64) -> String {
 }
 
 /// A duration to two digits at least.
-fn duration(ns: u64) -> String {
+pub(super) fn duration(ns: u64) -> String {
     match ns {
         0..10_000 => format!("{} ns", grouped(ns)),
         10_000..10_000_000 => format!("{} us", grouped(ns / 1000)),

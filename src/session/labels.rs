@@ -4,6 +4,7 @@ use std::cell::{OnceCell, RefCell};
 
 use super::safe::safe;
 use crate::graph::{Directory, Labels, NodeKind, What, digest};
+use crate::parse::native::axis::shares_clock;
 use crate::symbols::{Place, Symbols, demangled};
 use crate::trace::activity::TextId;
 use crate::trace::{Layer, NO_DEVICE, NameId, Process, ProcessId, SiteId, StreamId, StreamKind, Trace, TrackId};
@@ -243,15 +244,35 @@ const fn mapped(flags: u8) -> &'static str {
 fn process(trace: &Trace, id: ProcessId) -> String {
     let Some(process) = trace.process(id) else { return "?".to_owned() };
     let name = format!("{} {}", process.pid, program(trace, process));
-    if several_hosts(trace) { format!("{name} on {}", safe(trace.names.get(process.host))) } else { name }
+    match safe(trace.names.get(process.host)) {
+        host if several_hosts(trace) && !host.is_empty() => format!("{name} on {host}"),
+        _ => name,
+    }
 }
 
-/// File name of a process's program, and its rank if a launcher gave it one.
+/// The file that a process is in, where another file has a process of the same number that is not the same: its last
+/// part, or all where the other's last part is the same.
+pub(crate) fn of_file<'a>(trace: &'a Trace, process: &Process) -> Option<&'a str> {
+    let file = trace.files.get(process.file)?;
+    let last = |path: &'a str| path.rsplit('/').next().unwrap_or(path);
+    let alike =
+        |other: &&Process| other.pid == process.pid && other.file != process.file && !shares_clock(other, process);
+    let mut others = trace.processes.iter().filter(alike).filter_map(|other| trace.files.get(other.file)).peekable();
+    others.peek()?;
+    Some(if others.all(|other| last(other) != last(file)) { last(file) } else { file })
+}
+
+/// File name of a process's program, its rank if a launcher gave it one, and its file where that is needed to tell it
+/// from others.
 pub(super) fn program(trace: &Trace, process: &Process) -> String {
     let path = trace.names.get(process.program);
     let name = safe(path.rsplit('/').next().unwrap_or(path)).into_owned();
-    match process.rank.or(process.local_rank) {
+    let name = match process.rank.or(process.local_rank) {
         Some(rank) => format!("{name} rank {rank}"),
+        None => name,
+    };
+    match of_file(trace, process) {
+        Some(file) => format!("{name} in {}", safe(file)),
         None => name,
     }
 }

@@ -15,6 +15,7 @@ pub mod view;
 
 mod alive;
 mod calls;
+pub mod clocks;
 pub(crate) mod cost;
 mod devices;
 mod engine;
@@ -54,8 +55,9 @@ pub(crate) mod tests;
 pub use child::{ChildControl, Output};
 pub use failures::Failure;
 pub use family::{Member, Standing, family};
+pub use feed::packing::{PackError, Packing, pack};
 pub use headway::{Headway, Stage};
-pub(crate) use labels::overhead;
+pub(crate) use labels::{of_file, overhead};
 pub use links::connections;
 pub use loaded::{LoadError, Loaded};
 pub use run::{OpenError, Session};

@@ -75,6 +75,7 @@ impl Model {
             standing: standing(&self.trace, &family, around),
             sees: sees(&self.trace),
             not: not(&self.trace),
+            clocks: super::clocks::line(&self.trace, super::gpu_details::duration),
             costs: super::cost::words(super::cost::cost(&self.trace), super::cost::of_driver(&self.gpu)),
             calls_history,
             history_step_ns: steps.step_ns,

@@ -403,6 +403,8 @@ pub struct Overview {
     pub sees: Vec<String>,
     /// What is not, each with the reason and what to do.
     pub not: Vec<String>,
+    /// How the times of several files compare, if they are not of one clock.
+    pub clocks: Option<String>,
     /// What recording itself costs, if it was measured.
     pub costs: Option<String>,
     /// Calls a second over the last minute (live) or over the whole trace, oldest first.

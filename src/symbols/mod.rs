@@ -103,6 +103,19 @@ impl Symbols {
         Ok(damaged)
     }
 
+    /// Takes names from lines as in a side file. Damaged lines are left out; their number is returned.
+    ///
+    /// # Errors
+    /// When reading fails; what came before is taken.
+    pub fn read_lines(&mut self, lines: impl io::BufRead) -> io::Result<usize> {
+        let (entries, damaged) = side::read_lines(lines)?;
+        for (place, symbol) in entries {
+            self.learn(place, Some(symbol));
+        }
+        self.version += 1;
+        Ok(damaged)
+    }
+
     /// Takes the name of a place that an import knows by name ([`NAMED`]).
     pub fn tell(&mut self, module: &str, offset: u64, symbol: Symbol) {
         self.learn(Place { path: module.into(), build_id: NAMED.into(), offset }, Some(symbol));
@@ -114,10 +127,23 @@ impl Symbols {
     /// # Errors
     /// When the file cannot be written.
     pub fn write_side_file(&self, path: &Path) -> io::Result<()> {
+        side::write(path, &self.entries())
+    }
+
+    /// Writes all names that are known in lines as of a side file.
+    ///
+    /// # Errors
+    /// When writing fails.
+    pub fn write_lines(&self, out: impl io::Write) -> io::Result<()> {
+        side::write_lines(out, &self.entries())
+    }
+
+    /// All names that are known, in order.
+    fn entries(&self) -> Vec<(&Place, &Symbol)> {
         let mut entries: Vec<_> =
             self.known.iter().filter_map(|(place, symbol)| Some((place, symbol.as_deref()?))).collect();
         entries.sort_unstable_by_key(|entry| entry.0);
-        side::write(path, &entries)
+        entries
     }
 
     /// Takes answers that have come; true if there were any.

@@ -27,7 +27,11 @@ pub(super) fn read(path: &Path) -> io::Result<(Vec<(Place, Symbol)>, usize)> {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok((Vec::new(), 0)),
         Err(error) => return Err(error),
     };
-    let mut reader = BufReader::new(file);
+    read_lines(BufReader::new(file))
+}
+
+/// Likewise of what lies elsewhere.
+pub(super) fn read_lines(mut reader: impl BufRead) -> io::Result<(Vec<(Place, Symbol)>, usize)> {
     let (mut entries, mut damaged) = (Vec::new(), 0);
     let mut bytes = Vec::new();
     loop {
@@ -54,7 +58,7 @@ fn entry(line: Line) -> Option<(Place, Symbol)> {
 /// Writes a side file. It is complete or not there: a reader never sees half of it.
 pub(super) fn write(path: &Path, entries: &[(&Place, &Symbol)]) -> io::Result<()> {
     let unfinished = path.with_extension(format!("umsym.{}", std::process::id()));
-    let written = write_lines(&unfinished, entries).and_then(|()| std::fs::rename(&unfinished, path));
+    let written = write_file(&unfinished, entries).and_then(|()| std::fs::rename(&unfinished, path));
     if written.is_err() {
         // What matters is why it could not be written.
         let _ = std::fs::remove_file(&unfinished);
@@ -62,8 +66,12 @@ pub(super) fn write(path: &Path, entries: &[(&Place, &Symbol)]) -> io::Result<()
     written
 }
 
-fn write_lines(path: &Path, entries: &[(&Place, &Symbol)]) -> io::Result<()> {
-    let mut out = BufWriter::new(File::create(path)?);
+fn write_file(path: &Path, entries: &[(&Place, &Symbol)]) -> io::Result<()> {
+    write_lines(BufWriter::new(File::create(path)?), entries)
+}
+
+/// Writes the lines.
+pub(super) fn write_lines(mut out: impl Write, entries: &[(&Place, &Symbol)]) -> io::Result<()> {
     for (place, symbol) in entries {
         let line = Line {
             path: place.path.to_string(),

@@ -49,8 +49,12 @@ pub struct Process {
     pub start_ns: u64,
     /// When recording began, by the process's three clocks.
     pub start: ClockTriple,
-    /// Added to the process's MONOTONIC time to get the trace's axis, ns; zero on the first file's host.
+    /// Added to the process's MONOTONIC time to get the trace's axis, ns; zero on the first file's host where all files are
+    /// of one clock.
     pub axis_offset_ns: i64,
+    /// By how much the time of day was ahead of MONOTONIC, at least and at most, ns: it is moved while a process runs.
+    /// `None` without a time of day.
+    pub wall_apart_ns: Option<(i64, i64)>,
     /// `umtui_wire::clock::CLOCK_*`.
     pub clock: u32,
     /// Ticks of that clock a second.

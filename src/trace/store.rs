@@ -80,6 +80,9 @@ pub struct Trace {
     pub notes: Vec<(usize, String)>,
     /// Files that were made of another format: they have of calls what that has.
     pub imported: usize,
+    /// Files of several clocks may come, of which the first need not be that of the first moment: set before there is
+    /// any.
+    pub several_clocks: bool,
     /// Kinds of evidence.
     pub evidence: Evidence,
     /// What the GPU and the driver did.

@@ -417,6 +417,7 @@ fn overview(rows: u16) -> Overview {
         process_count: 3,
         standing: Standing { running: 2, gone: 1, ..Standing::default() },
         sees: ["calls with arguments", "kernels and copies", "migrations"].map(str::to_owned).to_vec(),
+        clocks: None,
         costs: Some("58 ns a call, 0.4 % of the run".to_owned()),
         not: vec![
             "page faults: not asked for; start with --um-faults (slows faulting code by up to 70 %)".to_owned(),

@@ -13,6 +13,7 @@ use rustc_hash::FxHasher;
 use std::hash::{Hash, Hasher};
 use std::io;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::{SystemTime, UNIX_EPOCH};
 use umtui_wire::activity as wire;
 use umtui_wire::clock::ClockTriple;
 use umtui_wire::header::STATE_ENDED;
@@ -173,7 +174,9 @@ const EXPECTED: [What; 3] = [What::Activity, What::Migrations, What::Faults];
 fn own_boot(name: &str) -> [u8; 16] {
     static COUNT: AtomicU64 = AtomicU64::new(1);
     let mut hasher = FxHasher::default();
-    name.hash(&mut hasher);
+    // An import may be packed, and opened beside one that another process has made.
+    let now = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |now| now.as_nanos());
+    (name, std::process::id(), now).hash(&mut hasher);
     let id = u128::from(hasher.finish()) << 64 | u128::from(COUNT.fetch_add(1, Ordering::Relaxed));
     id.to_be_bytes()
 }

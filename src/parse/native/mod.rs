@@ -5,6 +5,7 @@
 //! whichever thread made them, so that a trace read while it grows equals the trace read at the end.
 
 pub mod activity;
+pub mod axis;
 mod capture;
 pub mod clock;
 pub mod decode;

@@ -3,7 +3,8 @@
 mod losses;
 mod scanning;
 
-use super::clock::{Clock, offset_ns};
+use super::axis;
+use super::clock::Clock;
 use super::decode::Stop;
 use super::file::File;
 use super::header;
@@ -13,7 +14,7 @@ use super::scan::Scan;
 use super::stamp::Stamped;
 use super::window::Windowed;
 use crate::parse::ParseError;
-use crate::trace::{Bytes, Process, ProcessId, State, Trace};
+use crate::trace::{Bytes, ProcessId, State, Trace};
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::collections::BTreeSet;
 use std::io;
@@ -85,7 +86,8 @@ impl NativeReader {
         let header = header::read(&*bytes, name)?;
         let file = trace.files.len();
         let mut process = header::process(&header, &mut trace.names, file);
-        process.axis_offset_ns = axis_offset(trace, &process);
+        process.axis_offset_ns = axis::offset(trace, &process);
+        axis::note_wall(&mut process, &header.start);
         let clock = Clock::new(header.ticks_per_second, process.axis_offset_ns);
         process.start_ns = clock.ns(clock.reading(&header.start), header.start.ticks);
         process.last_ns = process.start_ns;
@@ -140,6 +142,12 @@ impl NativeReader {
     /// the process's state at the next poll.
     pub const fn set_process_gone(&mut self, gone: bool) {
         self.gone = gone;
+    }
+
+    /// Whether that was told.
+    #[must_use]
+    pub const fn is_process_gone(&self) -> bool {
+        self.gone
     }
 
     /// Calls that ended later than these ticks are left for later polls: of what comes in pieces in no order of time,
@@ -221,6 +229,9 @@ impl NativeReader {
             let changed = process.state != state;
             process.state = state;
             process.last_ns = process.last_ns.max(last);
+            if last > 0 {
+                axis::note_wall(process, &self.header.last);
+            }
             let paused = self.header.paused != 0;
             let left_out = self.header.left_out;
             let changed = changed || process.paused != paused || process.left_out != left_out;
@@ -376,25 +387,4 @@ pub(super) fn cut(piece: &mut Piece, slot: u32, file: &File, trace: &mut Trace) 
     }
     piece.committed = piece.committed.min(slot);
     piece.scannable = piece.scannable.min(slot).max(piece.scanned);
-}
-
-/// What to add to a process's MONOTONIC time: zero on the first file's host.
-fn axis_offset(trace: &Trace, process: &Process) -> i64 {
-    let Some(first) = trace.processes.first() else { return 0 };
-    let same_input = |other: &&Process| other.boot_id == process.boot_id && process.boot_id != [0; 16];
-    if (process.start.realtime_ns == 0) != (first.start.realtime_ns == 0)
-        && !trace.processes.iter().any(|p| same_input(&p))
-    {
-        // Nobody knows how their times compare: side by side more is seen than years apart.
-        let apart = i128::from(first.start_ns) - i128::from(process.start.monotonic_ns);
-        return i64::try_from(apart).unwrap_or(0);
-    }
-    let same_boot = |other: &&Process| {
-        other.boot_id == process.boot_id && (process.boot_id != [0; 16] || other.host == process.host)
-    };
-    if let Some(neighbour) = trace.processes.iter().find(same_boot) {
-        return neighbour.axis_offset_ns;
-    }
-    let axis = i128::from(first.start.realtime_ns) - i128::from(first.start.monotonic_ns);
-    offset_ns(&process.start, axis)
 }

@@ -50,8 +50,13 @@ impl Imports {
     /// Looks at what has been read since. `early`: beginnings are to be seen, too.
     pub(super) fn look(&mut self, early: bool) -> News {
         let mut news = News::default();
+        // Which is first must not hang on which was read faster: the first one's clock is the axis.
+        let mut after = false;
         for input in &mut self.inputs {
             let Some(importing) = &mut input.importing else { continue };
+            if after && input.seen.is_none() {
+                continue;
+            }
             let seen = match importing.result() {
                 Some(Ok(whole)) => Seen::Whole(whole),
                 Some(Err(error)) => {
@@ -64,7 +69,10 @@ impl Imports {
                 }
                 None => match early.then(|| importing.beginning()).flatten() {
                     Some((length, beginning)) => Seen::Beginning(length, beginning),
-                    None => continue,
+                    None => {
+                        after |= input.seen.is_none();
+                        continue;
+                    }
                 },
             };
             if matches!(seen, Seen::Whole(_)) {
@@ -126,6 +134,8 @@ impl Feed {
         self.by_process.clear();
         self.texts.clear();
         self.imported.clear();
+        self.packed.clear();
+        trace.several_clocks = self.several_clocks;
         self.imports.all().into_iter().for_each(|(name, seen)| self.see(&name, seen, trace));
     }
 
@@ -137,7 +147,7 @@ impl Feed {
             Seen::Whole(Import::Unpacked(bytes, broken)) => {
                 let file = trace.files.len();
                 let opened = open_bytes(bytes, name, trace);
-                self.take(opened, None);
+                self.take(opened, None, trace);
                 if let (Some(why), true) = (broken, trace.files.len() > file) {
                     trace.add_damage(file, 0, why);
                 }

@@ -1,9 +1,12 @@
 //! What lies at a path, and how it is read.
 
+use std::collections::BTreeSet;
 use std::io;
 use std::path::Path;
 use std::sync::Arc;
 
+use crate::parse::native::header;
+use crate::parse::packed::Packed;
 use crate::parse::sniff::{Format, sniff};
 use crate::parse::{NativeReader, ParseError, text};
 use crate::session::importing::Importing;
@@ -16,6 +19,8 @@ pub(super) enum Opened {
     Native(Box<NativeReader>),
     /// A text, with a native form of each of its processes.
     Text(Vec<NativeReader>),
+    /// A packed file.
+    Packed(Arc<Packed>),
     /// A stream of frames that was kept in a file.
     Stream(Pipe),
     /// A foreign format, or packed.
@@ -62,6 +67,7 @@ fn open_as(format: Format, bytes: Arc<dyn Bytes>, name: &str, trace: &mut Trace)
             return import.map(Opened::Import).map_err(|source| cannot_read(Path::new(name), source));
         }
         Format::Nothing => return Ok(Opened::Nothing),
+        Format::Packed => return Packed::open(bytes, name).map(Opened::Packed),
         Format::Text => return open_text(&*bytes, name, trace).map(Opened::Text),
         Format::Stream => {
             let what = "a packed stream of frames; unpack it into `umtui open -`".to_owned();
@@ -83,6 +89,10 @@ fn open_text(bytes: &dyn Bytes, name: &str, trace: &mut Trace) -> Result<Vec<Nat
         return Err(ParseError::Format { file: name.to_owned(), what });
     }
     let mut readers = Vec::new();
+    if trace.processes.is_empty() {
+        let boots = import.files.iter().filter_map(|(native, _)| boot(native, name)).collect::<BTreeSet<_>>();
+        trace.several_clocks |= boots.len() > 1;
+    }
     for (native, killed) in import.files {
         let mut reader = NativeReader::open(Arc::new(native), name, trace)?;
         reader.set_process_gone(killed);
@@ -95,6 +105,29 @@ fn open_text(bytes: &dyn Bytes, name: &str, trace: &mut Trace) -> Result<Vec<Nat
         trace.more_damage += import.more_bad;
     }
     Ok(readers)
+}
+
+/// Whether files of several clocks may be among these: what was not recorded by umtui itself has a clock of its own.
+pub(super) fn several_clocks(paths: &[&Path]) -> bool {
+    let mut known = None;
+    paths.len() > 1
+        && paths.iter().any(|path| {
+            let name = path.display().to_string();
+            let Ok(bytes) = FileBytes::open(path) else { return false };
+            match sniff(&bytes, &name) {
+                Ok(Format::Native) => {
+                    let Some(boot) = boot(&bytes, &name) else { return false };
+                    *known.get_or_insert(boot) != boot
+                }
+                Ok(Format::Nothing) | Err(_) => false,
+                Ok(_) => true,
+            }
+        })
+}
+
+/// Which boot of which machine a native file is of.
+fn boot(bytes: &dyn Bytes, name: &str) -> Option<[u8; 16]> {
+    header::read(bytes, name).ok().map(|header| header.boot_id)
 }
 
 /// What is said of a file that cannot be read.

@@ -81,6 +81,9 @@ pub fn facts(rows: &Overview, status: &Status, width: u16, airy: bool) -> Vec<Fa
         }
         facts.push(Fact { label: label.clone().into(), text: text.into_owned(), role: Role::Plain });
     }
+    if let Some(text) = &rows.clocks {
+        facts.push(Fact { label: "clocks".into(), text: text.clone(), role: Role::Plain });
+    }
     if let Some(text) = &rows.costs {
         facts.push(Fact { label: "costs".into(), text: text.clone(), role: Role::Plain });
     }
