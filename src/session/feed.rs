@@ -20,7 +20,7 @@ use crate::source::{Arrived, Found, Paths, Pipe, is_pipe, pipe};
 use crate::symbols::SIDE_FILE;
 use crate::trace::{Bytes, Process, ProcessId, Trace};
 use imports::Imports;
-use opening::{Opened, cannot_read, open, open_file, several_clocks};
+use opening::{Opened, cannot_read, is_foreign, open, open_file, several_clocks};
 use reading::Open;
 
 /// Time between two looks into a run's folder, and at the processes.
@@ -134,18 +134,11 @@ impl Feed {
             trace.several_clocks = self.several_clocks;
         }
         for found in std::mem::take(&mut self.waiting) {
-            match open(&found.path, trace) {
-                Ok(Opened::Nothing) => self.waiting.push(found),
-                // A run's folder also holds the program's output and the names of call sites.
-                Err(ParseError::Format { .. }) if !found.named => {}
-                Ok(Opened::Import(mut import)) => {
-                    import.named = found.named;
-                    self.imports.add(import);
-                }
-                opened => {
-                    self.only_imports &= opened.is_err();
-                    self.take(opened, Some(&found.path), trace);
-                }
+            // Where nobody looks on, files are read in the order in which they were named.
+            if !self.early && self.imports() && !is_foreign(&found.path) {
+                self.imports.add_path(found);
+            } else {
+                self.open(found, trace);
             }
         }
         self.look_at_imports(trace);
@@ -154,6 +147,22 @@ impl Feed {
             self.looked = Some(now);
             for file in &mut self.files {
                 file.look(&self.boot, trace, now);
+            }
+        }
+    }
+
+    fn open(&mut self, found: Found, trace: &mut Trace) {
+        match open(&found.path, trace) {
+            Ok(Opened::Nothing) => self.waiting.push(found),
+            // A run's folder also holds the program's output and the names of call sites.
+            Err(ParseError::Format { .. }) if !found.named => {}
+            Ok(Opened::Import(mut import)) => {
+                import.named = found.named;
+                self.imports.add(import);
+            }
+            opened => {
+                self.only_imports &= opened.is_err();
+                self.take(opened, Some(&found.path), trace);
             }
         }
     }

@@ -32,6 +32,7 @@ pub(super) struct Importing {
     beginning: Option<(u64, Work)>,
     /// How long the next ones are, the longest first.
     next: Vec<u64>,
+    large: bool,
 }
 
 /// A thread that imports.
@@ -62,7 +63,16 @@ impl Importing {
         let mut next: Vec<u64> = lengths.iter().map(|length| length / packed).collect();
         next.retain(|length| format.has_beginning() && length.saturating_mul(MUCH_MORE) <= all);
         next.reverse();
-        Ok(Self { name: name.to_owned(), named: true, bytes, format, whole, beginning: None, next })
+        Ok(Self {
+            name: name.to_owned(),
+            named: true,
+            bytes,
+            format,
+            whole,
+            beginning: None,
+            large: !next.is_empty(),
+            next,
+        })
     }
 
     /// Bytes read, and all there are.
@@ -70,6 +80,11 @@ impl Importing {
         let (done, all) = self.whole.progress.share();
         // What follows reading takes time, too; it must not look finished.
         (done.min(all.saturating_sub(all / 64)), all.max(1))
+    }
+
+    /// Whether it is so large that its beginning is read first.
+    pub(super) fn is_large(&self) -> bool {
+        self.large
     }
 
     /// What came of it, once it has ended.

@@ -7,19 +7,29 @@ use crate::parse::import::Import;
 use crate::parse::imported::Imported;
 use crate::parse::{NativeReader, ParseError};
 use crate::session::importing::Importing;
+use crate::source::Found;
 use crate::trace::Trace;
 
-/// The imports of a session, in the order of their inputs.
+/// The inputs of a session that are imported, and what has to wait for them, in their order.
 #[derive(Default)]
 pub(super) struct Imports {
     inputs: Vec<Input>,
 }
 
 struct Input {
-    /// Until it has been read.
-    importing: Option<Importing>,
     name: String,
+    stage: Stage,
     seen: Option<Seen>,
+}
+
+/// How far an input is.
+enum Stage {
+    /// It is being read, or has been.
+    Import(Box<Importing>, Option<Result<Import, ParseError>>),
+    /// Not imported, but it comes after what is.
+    Path(Found),
+    /// It has been told.
+    Told,
 }
 
 /// What is to be seen of an input.
@@ -31,11 +41,18 @@ pub(super) enum Seen {
     Whole(Import),
 }
 
+/// Something that is new.
+pub(super) enum New {
+    /// More is to be seen of an import: what it is called, and what that is.
+    Seen(String, Seen),
+    /// A file that has waited for its turn.
+    Path(Found),
+}
+
 /// What is new.
 #[derive(Default)]
 pub(super) struct News {
-    /// More is to be seen: what each is called, and what it is.
-    pub(super) more: Vec<(String, Seen)>,
+    pub(super) new: Vec<New>,
     /// Beginnings that were seen are so no longer: what was taken has to be taken anew, from [`Imports::all`].
     pub(super) anew: bool,
     /// Inputs that could not be read, in a line each.
@@ -44,55 +61,72 @@ pub(super) struct News {
 
 impl Imports {
     pub(super) fn add(&mut self, importing: Importing) {
-        self.inputs.push(Input { name: importing.name.clone(), importing: Some(importing), seen: None });
+        let name = importing.name.clone();
+        self.inputs.push(Input { name, stage: Stage::Import(Box::new(importing), None), seen: None });
     }
 
-    /// Looks at what has been read since. `early`: beginnings are to be seen, too.
+    /// A file whose turn comes after all of these.
+    pub(super) fn add_path(&mut self, found: Found) {
+        self.inputs.push(Input { name: String::new(), stage: Stage::Path(found), seen: None });
+    }
+
+    /// Looks at what has been read since. Inputs are told in their order, but nothing waits for a large one if `early`:
+    /// of those beginnings are to be seen, too.
     pub(super) fn look(&mut self, early: bool) -> News {
         let mut news = News::default();
-        // Which is first must not hang on which was read faster: the first one's clock is the axis.
-        let mut after = false;
+        let mut waits = false;
         for input in &mut self.inputs {
-            let Some(importing) = &mut input.importing else { continue };
-            if after && input.seen.is_none() {
-                continue;
-            }
-            let seen = match importing.result() {
-                Some(Ok(whole)) => Seen::Whole(whole),
-                Some(Err(error)) => {
-                    // A run's folder may hold anything.
-                    if importing.named || !matches!(error, ParseError::Format { .. }) {
-                        news.failures.push(error.to_string());
+            let (importing, result) = match &mut input.stage {
+                Stage::Import(importing, result) => (importing, result),
+                Stage::Path(_) if !waits => {
+                    if let Stage::Path(found) = std::mem::replace(&mut input.stage, Stage::Told) {
+                        news.new.push(New::Path(found));
                     }
-                    input.importing = None;
                     continue;
                 }
-                None => match early.then(|| importing.beginning()).flatten() {
+                Stage::Path(_) | Stage::Told => continue,
+            };
+            *result = result.take().or_else(|| importing.result());
+            let seen = if result.is_none() {
+                waits |= !(early && importing.is_large());
+                match early.then(|| importing.beginning()).flatten() {
                     Some((length, beginning)) => Seen::Beginning(length, beginning),
-                    None => {
-                        after |= input.seen.is_none();
+                    None => continue,
+                }
+            } else if waits {
+                continue;
+            } else {
+                let (named, result) = (importing.named, result.take());
+                input.stage = Stage::Told;
+                match result {
+                    Some(Ok(whole)) => Seen::Whole(whole),
+                    // A run's folder may hold anything.
+                    Some(Err(ParseError::Format { .. })) if !named => continue,
+                    Some(Err(error)) => {
+                        news.failures.push(error.to_string());
                         continue;
                     }
-                },
+                    None => continue,
+                }
             };
-            if matches!(seen, Seen::Whole(_)) {
-                input.importing = None;
-            }
             news.anew |= input.seen.is_some();
-            news.more.push((input.name.clone(), seen.clone()));
+            news.new.push(New::Seen(input.name.clone(), seen.clone()));
             input.seen = Some(seen);
         }
         news
     }
 
-    /// Everything that is to be seen.
+    /// Everything that is to be seen of imports.
     pub(super) fn all(&self) -> Vec<(String, Seen)> {
         self.inputs.iter().filter_map(|input| Some((input.name.clone(), input.seen.clone()?))).collect()
     }
 
-    /// What is still being read.
+    /// What is still being read, or waits for that.
     pub(super) fn under_way(&self) -> impl Iterator<Item = &Importing> {
-        self.inputs.iter().filter_map(|input| input.importing.as_ref())
+        self.inputs.iter().filter_map(|input| match &input.stage {
+            Stage::Import(importing, _) => Some(&**importing),
+            _ => None,
+        })
     }
 
     /// Of how many bytes at the beginnings of inputs everything is that is seen of these; zero if nothing is.
@@ -118,8 +152,13 @@ impl Feed {
         let news = self.imports.look(self.early && again && self.paths.folders().is_empty());
         self.failures.extend(news.failures);
         self.anew |= news.anew;
-        if !self.anew {
-            news.more.into_iter().for_each(|(name, seen)| self.see(&name, seen, trace));
+        for new in news.new {
+            match new {
+                // It will be, anew.
+                New::Seen(..) if self.anew => {}
+                New::Seen(name, seen) => self.see(&name, seen, trace),
+                New::Path(found) => self.open(found, trace),
+            }
         }
     }
 

@@ -130,6 +130,12 @@ fn boot(bytes: &dyn Bytes, name: &str) -> Option<[u8; 16]> {
     header::read(bytes, name).ok().map(|header| header.boot_id)
 }
 
+/// Whether the file at a path is one that has to be imported.
+pub(super) fn is_foreign(path: &Path) -> bool {
+    let format = FileBytes::open(path).ok().and_then(|bytes| sniff(&bytes, "").ok());
+    format.is_some_and(Format::is_imported)
+}
+
 /// What is said of a file that cannot be read.
 pub(super) fn cannot_read(path: &Path, source: io::Error) -> ParseError {
     ParseError::Io { file: path.display().to_string(), offset: 0, cause: source }

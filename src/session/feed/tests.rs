@@ -153,3 +153,17 @@ fn nothing_is_seen_early_where_it_could_not_be_read_anew() {
     until(&mut engine, |engine| engine.phase() == Phase::Ended);
     assert_eq!(engine.model.tree.calls(), CALLS);
 }
+
+#[test]
+fn inputs_are_told_in_the_order_in_which_they_were_named() {
+    let slow = Gate::new(json(), 64);
+    let mut engine = engine();
+    engine.feed.imports.add(importing(slow.clone(), &[]));
+    engine.feed.imports.add(Importing::start(Arc::new(json()), Format::Json, "quick.json").unwrap());
+    let begun = Instant::now();
+    until(&mut engine, |_| begun.elapsed() > Duration::from_millis(300));
+    assert_eq!((engine.model.trace.files.len(), engine.feed.imports()), (0, true));
+    slow.let_go();
+    until(&mut engine, |engine| engine.phase() == Phase::Ended);
+    assert_eq!(engine.model.trace.files, ["big.json", "quick.json"]);
+}
