@@ -157,6 +157,9 @@ fn schema_3_28() {
     assert_eq!((calls(&report, "runtime"), calls(&report, "driver")), (6, 1));
     let malloc = report["apis"].as_array().unwrap().iter().find(|api| api["name"] == "cudaMalloc").unwrap();
     assert_eq!((&malloc["calls"], &malloc["failed"]), (&json!(2), &json!(1)));
+    assert_eq!(malloc["recorded_as"], "cudaMalloc_v3020", "the original is kept");
+    let launch = report["apis"].as_array().unwrap().iter().find(|api| api["name"] == "cuLaunchKernel").unwrap();
+    assert_eq!(launch["recorded_as"], Value::Null);
     assert_eq!(sum(&report["kernels"], "launches"), 2);
     assert_eq!(report["kernels"][0]["name"], "add(int *, int)");
     assert_eq!((sum(&report["copies"], "count"), sum(&report["copies"], "bytes")), (2, 4196));
@@ -222,6 +225,126 @@ fn schema_3_0_with_little_in_it() {
     assert_eq!(report["trace"]["processes"], 1, "whose work it is follows from there being one process only");
     assert_eq!(report["faults"], Value::Null);
     assert_eq!(report["trace"]["truncated"], true, "a row without a time");
+}
+
+/// The report of a file without a process in between, as it is printed.
+fn reported(path: &Path) -> String {
+    let mut loaded = umtui::session::Loaded::load_all(&[path.to_owned()]).unwrap();
+    let text = umtui::report::json(&umtui::report::Report::of(&mut loaded));
+    text.replace(&path.display().to_string(), "FILE")
+}
+
+/// Makes every table anew: its columns in another order, with others among them, declared as another type.
+fn rebuilt(path: &Path, mut seed: u64) {
+    let mut random = |most: usize| {
+        seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (seed >> 33) as usize % most
+    };
+    let connection = Connection::open(path).unwrap();
+    let list = |query: &str, column: usize| -> Vec<String> {
+        let mut statement = connection.prepare(query).unwrap();
+        statement.query_map([], |row| row.get(column)).unwrap().collect::<Result<_, _>>().unwrap()
+    };
+    for table in list("SELECT name FROM sqlite_master WHERE type = 'table'", 0) {
+        let mut columns = list(&format!("PRAGMA table_info({table})"), 1);
+        for at in (1..columns.len()).rev() {
+            columns.swap(at, random(at + 1));
+        }
+        let quoted: Vec<String> = columns.iter().map(|name| format!("\"{name}\"")).collect();
+        let mut declared: Vec<String> = Vec::new();
+        for name in &quoted {
+            // Floating point does not hold the numbers of threads and processes.
+            let types = if name.contains("lobal") || name.contains("utc") { 3 } else { 4 };
+            declared.push(format!("{name} {}", ["INTEGER", "TEXT", "", "REAL"][random(types)]));
+            if random(3) == 0 {
+                declared.push(format!("other{} TEXT DEFAULT 'x'", declared.len()));
+            }
+        }
+        let names = quoted.join(",");
+        connection
+            .execute_batch(&format!(
+                "CREATE TABLE anew({}); INSERT INTO anew({names}) SELECT {names} FROM {table};
+                 DROP TABLE {table}; ALTER TABLE anew RENAME TO {table};",
+                declared.join(",")
+            ))
+            .unwrap();
+    }
+}
+
+#[test]
+fn columns_in_any_order_of_any_type_and_among_others() {
+    let (_folder, path) = make(&newest());
+    let plain = reported(&path);
+    assert!(plain.contains("\"h2d\""));
+    for seed in 1..=12 {
+        let (_folder, path) = make(&newest());
+        rebuilt(&path, seed);
+        assert_eq!(reported(&path), plain, "seed {seed}");
+    }
+}
+
+#[test]
+fn pools_are_those_of_the_calls_that_events_name() {
+    let script = format!(
+        "{}
+         INSERT INTO StringIds VALUES (40, 'cudaMemPoolCreate_v11020'), (41, 'cudaMallocFromPoolAsync_v11020'),
+            (42, 'cudaMallocAsync_v11020'), (43, 'cudaMemPoolTrimTo_v11020'), (44, 'cudaMemPoolDestroy_v11020');
+         INSERT INTO CUPTI_ACTIVITY_KIND_RUNTIME VALUES
+            (8000, 8100, 0, {main}, 50, 40, 0, NULL), (8200, 8300, 0, {main}, 51, 41, 0, NULL),
+            (8400, 8500, 0, {main}, 52, 42, 0, NULL), (8600, 8700, 0, {main}, 53, 43, 0, NULL),
+            (8800, 8900, 0, {main}, 54, 44, 0, NULL);
+         INSERT INTO CUDA_GPU_MEMORY_USAGE_EVENTS VALUES
+            (8250, {pid}, 0, 1, 2097152, 0, 512, 2, 0, NULL, 51, 7, 7340032),
+            (8450, {pid}, 0, 1, 3145728, 0, 256, 2, 0, NULL, 52, 7, NULL);
+         CREATE TABLE CUDA_GPU_MEMORY_POOL_EVENTS(start INTEGER, globalPid INTEGER, deviceId INTEGER, address INTEGER,
+            operationType INTEGER, poolType INTEGER, correlationId INTEGER, minBytesToKeep INTEGER);
+         INSERT INTO CUDA_GPU_MEMORY_POOL_EVENTS VALUES
+            (8050, {pid}, 0, 7340032, 1, 1, 50, 0), (8650, {pid}, 0, 7340032, 3, 1, 53, 1024),
+            (8850, {pid}, 0, 7340032, 2, 1, 54, 0), (9000, {pid}, 0, 99, 1, 1, 999, 0);",
+        newest(),
+        pid = PID,
+        main = tid(4121),
+    );
+    let (_folder, path) = make(&script);
+    let report = report(&path);
+    let pools = report["memory"]["pools"].as_array().unwrap();
+    let made = pools.iter().find(|pool| pool["origin"] == "created").unwrap();
+    assert_eq!((&made["count"], &made["bytes"], &made["trims"]), (&json!(1), &json!(512), &json!(1)), "{pools:?}");
+    assert!(pools.iter().any(|pool| pool["origin"] == "default" && pool["bytes"] == 256), "{pools:?}");
+    let notes = report["trace"]["notes"].to_string();
+    assert!(notes.contains("events of memory pools that no call is known of"), "{notes}");
+}
+
+#[test]
+fn stacks_may_stand_in_rows_of_their_own() {
+    let own = "UPDATE CUPTI_ACTIVITY_KIND_RUNTIME SET callchainId = NULL WHERE eventClass = 0;";
+    let (_folder, path) = make(&format!("{}{own}", newest()));
+    let mut loaded = umtui::session::Loaded::load_all(&[path]).unwrap();
+    let track = loaded.trace().tracks.iter().find(|track| track.thread == 4121).unwrap();
+    let sites: Vec<_> = (0..).map_while(|row| track.call(row)).map(|call| (call.api, call.site)).collect();
+    let launch = sites.iter().find(|(api, _)| loaded.trace().api_name(*api) == "cudaLaunchKernel").unwrap().1;
+    assert!(loaded.site(launch).contains("train"), "{}", loaded.site(launch));
+}
+
+#[test]
+fn an_export_says_what_its_numbers_mean() {
+    let enums = "CREATE TABLE ENUM_CUPTI_SYNC_TYPE(id INTEGER, name TEXT, label TEXT);
+         INSERT INTO ENUM_CUPTI_SYNC_TYPE VALUES (3, 'CUPTI_SYNC_TYPE_STREAM_SYNCHRONIZE', '');
+         CREATE TABLE ENUM_CUDA_UNIF_MEM_MIGRATION(id INTEGER, name TEXT, label TEXT);
+         INSERT INTO ENUM_CUDA_UNIF_MEM_MIGRATION VALUES (2, 'CUDA_UNIF_MEM_MIGRATION_CAUSE_EVICTION', ''),
+            (1, 'CUDA_UNIF_MEM_MIGRATION_CAUSE_ACCESS_COUNTERS', ''), (4, 'CUDA_UNIF_MEM_MIGRATION_CAUSE_USER', '');";
+    let (_folder, path) = make(&format!("{}{enums}", newest()));
+    let causes = &report(&path)["migrations"]["by_cause"];
+    assert_eq!((&causes["eviction"]["bytes"], &causes["user"]["bytes"]), (&json!(65_536), &json!(8192)), "{causes}");
+}
+
+#[test]
+fn whose_memory_it_is_follows_from_there_being_one_process() {
+    let without = "ALTER TABLE CUDA_GPU_MEMORY_USAGE_EVENTS DROP COLUMN globalPid;";
+    let (_folder, path) = make(&format!("{}{without}", newest()));
+    let report = report(&path);
+    assert_eq!(report["trace"]["processes"], 1);
+    assert_eq!((&report["allocations"]["count"], &report["allocations"]["peak_bytes"]), (&json!(2), &json!(204_096)));
 }
 
 #[test]

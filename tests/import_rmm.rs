@@ -36,8 +36,53 @@ fn what_was_allocated_and_released() {
     assert_eq!(found.refused().len(), 1);
 }
 
+/// Whatever is known of allocations.
+fn known(loaded: &mut Loaded) -> String {
+    let found = loaded.allocations().remove(0);
+    let mut text = format!("{:?} {:?}", found.all(), found.refused());
+    let trace = loaded.trace();
+    text.push_str(&format!(
+        " {} {:?}",
+        trace.events(),
+        trace.tracks.iter().map(|track| track.thread).collect::<Vec<_>>()
+    ));
+    text
+}
+
+#[test]
+fn without_a_stream_none_is_made_up() {
+    let plain =
+        LOG.lines().map(|line| line.rsplit_once(',').map_or(line, |(rest, _)| rest)).collect::<Vec<_>>().join("\n");
+    let arguments = |log: &str| {
+        let loaded = load(log.as_bytes()).unwrap();
+        let trace = loaded.trace();
+        trace.apis.iter().map(|api| api.signature.to_string()).collect::<Vec<_>>()
+    };
+    assert!(arguments(LOG).iter().all(|signature| signature.contains("stream")));
+    let without = arguments(&plain);
+    assert!(!without.is_empty() && without.iter().all(|signature| !signature.contains("stream")), "{without:?}");
+}
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(48))]
+
+    #[test]
+    fn columns_in_any_order(order in Just((0..8usize).collect::<Vec<_>>()).prop_shuffle()) {
+        let shuffled: Vec<String> = LOG
+            .lines()
+            .take(6)
+            .enumerate()
+            .map(|(number, line)| {
+                // Two columns that nobody knows.
+                let more = if number == 0 { ["Device", "Note"] } else { ["0", "x"] };
+                let cells: Vec<&str> = line.split(',').chain(more).collect();
+                order.iter().filter_map(|&at| cells.get(at).copied()).collect::<Vec<_>>().join(",")
+            })
+            .collect();
+        let whole: Vec<&str> = LOG.lines().take(6).collect();
+        let plain = known(&mut load(whole.join("\n").as_bytes()).unwrap());
+        prop_assert_eq!(known(&mut load(shuffled.join("\n").as_bytes()).unwrap()), plain);
+    }
 
     #[test]
     fn damaged_logs(

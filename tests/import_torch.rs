@@ -5,10 +5,17 @@ use proptest::prelude::*;
 use serde_json::{Value, json};
 use umtui::correlate::{AllocationKind, End};
 use umtui::session::Loaded;
+use umtui::trace::Style;
+use umtui::trace::raw::RawCall;
 use umtui::trace::{RangeKind, TrackId};
 
-/// Protocol 2, without a memo.
+/// Protocol 2, without a memo; keys of dictionaries as they come.
 fn pickled(value: &Value, out: &mut Vec<u8>) {
+    shuffled(value, &mut 0, out);
+}
+
+/// Likewise, keys in an order that `seed` says; none for zero.
+fn shuffled(value: &Value, seed: &mut u64, out: &mut Vec<u8>) {
     match value {
         Value::Null => out.push(b'N'),
         Value::Bool(value) => out.push(if *value { 0x88 } else { 0x89 }),
@@ -24,14 +31,21 @@ fn pickled(value: &Value, out: &mut Vec<u8>) {
         }
         Value::Array(list) => {
             out.extend(b"](");
-            list.iter().for_each(|value| pickled(value, out));
+            list.iter().for_each(|value| shuffled(value, seed, out));
             out.push(b'e');
         }
         Value::Object(map) => {
             out.extend(b"}(");
-            for (key, value) in map {
+            let mut pairs: Vec<_> = map.iter().collect();
+            if *seed != 0 {
+                for at in (1..pairs.len()).rev() {
+                    *seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+                    pairs.swap(at, (*seed >> 33) as usize % (at + 1));
+                }
+            }
+            for (key, value) in pairs {
                 pickled(&Value::String(key.clone()), out);
-                pickled(value, out);
+                shuffled(value, seed, out);
             }
             out.push(b'u');
         }
@@ -130,8 +144,54 @@ fn other_pickles_are_named() {
     assert!(error.contains("posix.system"), "{error}");
 }
 
+/// The arguments of every call, in the order of the trace.
+fn arguments(loaded: &Loaded) -> Vec<String> {
+    let (trace, files) = (loaded.trace(), loaded.bytes());
+    let mut all = Vec::new();
+    for track in &trace.tracks {
+        for row in 0.. {
+            let Some(call) = track.call(row) else { break };
+            let place = track.location(row).unwrap();
+            let raw = RawCall::read(&*files[place.file as usize], place).unwrap();
+            let api = trace.api(call.api).unwrap();
+            all.push(format!("{} {}", trace.api_name(call.api), raw.text(trace, track.process, api, Style::Short)));
+        }
+    }
+    all
+}
+
+#[test]
+fn streams_of_blocks_are_shown_where_they_are_known() {
+    let mut value = snapshot();
+    value["segments"][0]["stream"] = json!(0x5566_7788_1000u64);
+    value["device_traces"][0][3]["stream"] = json!(0x7f00_1234_5678u64);
+    let all = arguments(&load(&bytes_of(&value)).unwrap());
+    let of = |name: &str, part: &str| all.iter().find(|text| text.starts_with(name) && text.contains(part)).unwrap();
+    assert!(of("torch::alloc", "0x60000000").contains("stream=0x7f0012345678"), "{all:?}");
+    assert!(of("torch::alloc", "0x70000000").contains("stream=0x556677881000"), "of its segment: {all:?}");
+    assert!(of("torch::alloc", "0x60000000").contains("device=0"), "{all:?}");
+    value["segments"][0].as_object_mut().unwrap().remove("stream");
+    value["segments"][1].as_object_mut().unwrap().remove("stream");
+    for entry in value["device_traces"][0].as_array_mut().unwrap() {
+        entry.as_object_mut().unwrap().remove("stream");
+    }
+    let all = arguments(&load(&bytes_of(&value)).unwrap());
+    assert!(!all.is_empty() && all.iter().all(|text| !text.contains("stream")), "{all:?}");
+}
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(32))]
+
+    #[test]
+    fn keys_in_any_order(mut seed in 1u64..) {
+        let mut bytes = vec![0x80, 2];
+        shuffled(&snapshot(), &mut seed, &mut bytes);
+        bytes.push(b'.');
+        let (mut plain, mut other) = (load(&bytes_of(&snapshot())).unwrap(), load(&bytes).unwrap());
+        prop_assert_eq!(arguments(&other), arguments(&plain));
+        let (plain, other) = (plain.allocations().remove(0), other.allocations().remove(0));
+        prop_assert_eq!(format!("{:?}", other.all()), format!("{:?}", plain.all()));
+    }
 
     #[test]
     fn damaged_snapshots(

@@ -246,7 +246,7 @@ mod tests {
             let track = self.trace.track_of(P, thread);
             let function = Argument { role: "function".into(), kind: ArgKind::Handle, on_success: false, at: 32 };
             let layer = if name.starts_with("cuda") { Layer::Runtime } else { Layer::Driver };
-            let api = self.trace.api_of(name, layer, Signature { arguments: vec![function] });
+            let api = self.trace.api_of(name, layer, Signature { arguments: vec![function], ..Signature::default() });
             let offset = self.bytes.len() as u64;
             let head = Head { kind: KIND_CALL, extra: 0, a: 0, b: status }.word();
             let words = [head, times.0, pack_site(1, depth, 0), 0, u64::from(stream), 0];

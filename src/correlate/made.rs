@@ -65,6 +65,7 @@ impl Made {
                     at: 32 + 8 * index,
                 })
                 .collect(),
+            ..Signature::default()
         };
         let api = self.trace.api_of(step.name, layer, signature);
         if let Some((correlation, pointers)) = step.submits {

@@ -196,6 +196,8 @@ pub struct Api {
     pub name: String,
     /// Runtime or driver.
     pub layer: Layer,
+    /// What the profiler that recorded its calls calls it, if that is not its name.
+    pub recorded_as: Option<String>,
     /// Its calls.
     pub stats: Stats,
 }
@@ -260,7 +262,13 @@ impl Report {
             .into_iter()
             .filter_map(|(id, stats)| {
                 let api = loaded.trace().api(id)?;
-                Some(Api { name: loaded.trace().names.get(api.name).to_owned(), layer: api.layer, stats })
+                let original = &api.signature.original;
+                Some(Api {
+                    name: loaded.trace().names.get(api.name).to_owned(),
+                    layer: api.layer,
+                    recorded_as: (!original.is_empty()).then(|| original.clone()),
+                    stats,
+                })
             })
             .collect();
         let failures = loaded.failures();

@@ -125,6 +125,7 @@ struct ProcessKeys<'a> {
 struct ApiKeys<'a> {
     name: &'a str,
     layer: &'static str,
+    recorded_as: Option<&'a str>,
     calls: u64,
     failed: u64,
     total_ns: u64,
@@ -236,6 +237,7 @@ fn api(api: &Api) -> ApiKeys<'_> {
             Layer::Runtime => "runtime",
             Layer::Driver => "driver",
         },
+        recorded_as: api.recorded_as.as_deref(),
         calls: sums.count,
         failed: sums.failed,
         total_ns: sums.total_ns,

@@ -51,7 +51,7 @@ fn the_schema_has_these_keys_and_integers_only() {
     );
     assert_eq!(
         keys(&value["apis"][0]),
-        "calls failed layer max_ns min_ns name p50_ns p99_ns quantile_error_pct self_ns total_ns"
+        "calls failed layer max_ns min_ns name p50_ns p99_ns quantile_error_pct recorded_as self_ns total_ns"
     );
     fn no_floats(value: &serde_json::Value) {
         match value {

@@ -141,6 +141,7 @@ fn event(trace: &Trace, namer: &Namer<'_>, id: TrackId, track: &Track, begun: &B
         name: safe(trace.api_name(begun.api)).into_owned(),
         arguments: String::new(),
         result: String::new(),
+        recorded_as: trace.api(begun.api).map_or_else(String::new, |api| safe(&api.signature.original).into_owned()),
         site: namer.site(begun.site),
         outcome: Outcome::Running,
         launched_by: None,

@@ -317,6 +317,8 @@ pub struct EventRow {
     pub arguments: String,
     /// Result as text, empty for success.
     pub result: String,
+    /// What the profiler that recorded a call calls its function, if that is not its name; else empty.
+    pub recorded_as: String,
     /// Call site as text.
     pub site: String,
     /// How it ended.

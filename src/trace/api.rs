@@ -20,11 +20,14 @@ pub struct Api {
     pub defined: bool,
 }
 
-/// The recorded arguments of a function.
+/// The recorded arguments of a function, and how it was recorded.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Signature {
     /// In the order of the prototype.
     pub arguments: Vec<Argument>,
+    /// What the profiler that recorded its calls calls it, where that is not its name: `cudaFree_v3020`, several with
+    /// commas between. Otherwise empty.
+    pub original: String,
 }
 
 /// One recorded argument.
@@ -55,7 +58,7 @@ impl Signature {
 }
 
 impl std::fmt::Display for Signature {
-    /// As in a definition, without the name: `(ptr:*ptr@32 bytes:size@40)`.
+    /// As in a definition, without the name: `(ptr:*ptr@32 bytes:size@40)`, ` as cudaMalloc_v3020` if it was recorded so.
     fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         out.write_str("(")?;
         for (index, argument) in self.arguments.iter().enumerate() {
@@ -63,6 +66,7 @@ impl std::fmt::Display for Signature {
             let star = if argument.on_success { "*" } else { "" };
             write!(out, "{space}{}:{star}{}@{}", argument.role, argument.kind.word(), argument.at)?;
         }
-        out.write_str(")")
+        out.write_str(")")?;
+        if self.original.is_empty() { Ok(()) } else { write!(out, " as {}", self.original) }
     }
 }

@@ -193,7 +193,7 @@ mod tests {
             argument("flags", "hex", false, 28),
             argument("beyond", "u64", false, 48),
         ];
-        let id = trace.api_of("cudaMallocManaged", Layer::Runtime, Signature { arguments });
+        let id = trace.api_of("cudaMallocManaged", Layer::Runtime, Signature { arguments, ..Signature::default() });
         trace.api(id).unwrap().clone()
     }
 

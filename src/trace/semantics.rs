@@ -196,7 +196,7 @@ mod tests {
 
     #[test]
     fn streams_and_devices_are_found() {
-        let make = Signature { arguments: vec![argument("stream", ArgKind::Handle, true, 32)] };
+        let make = Signature { arguments: vec![argument("stream", ArgKind::Handle, true, 32)], ..Signature::default() };
         let semantics = Semantics::of("cudaStreamCreate", &make);
         assert_eq!(semantics.creates_stream, Some(32));
         assert_eq!(semantics.stream_at, None);
@@ -206,20 +206,23 @@ mod tests {
                 argument("location", ArgKind::Location, false, 48),
                 argument("stream", ArgKind::Handle, false, 56),
             ],
+            ..Signature::default()
         };
         let semantics = Semantics::of("cudaMemPrefetchAsync_ptsz", &prefetch);
         assert_eq!(semantics.stream_at, Some(56));
         assert_eq!(semantics.device_at, Some(DeviceAt::Location(48)));
         assert!(semantics.per_thread_stream && !semantics.concerns_others());
-        let set = Signature { arguments: vec![argument("device", ArgKind::Device, false, 28)] };
+        let set = Signature { arguments: vec![argument("device", ArgKind::Device, false, 28)], ..Signature::default() };
         assert_eq!(Semantics::of("cudaSetDevice", &set).sets_device, Some(28));
-        let enable = Signature { arguments: vec![argument("peer", ArgKind::Device, false, 28)] };
+        let enable =
+            Signature { arguments: vec![argument("peer", ArgKind::Device, false, 28)], ..Signature::default() };
         assert_eq!(Semantics::of("cudaDeviceEnablePeerAccess", &enable).device_at, None);
         let retain = Signature {
             arguments: vec![
                 argument("context", ArgKind::Handle, true, 32),
                 argument("device", ArgKind::Device, false, 28),
             ],
+            ..Signature::default()
         };
         assert_eq!(Semantics::of("cuDevicePrimaryCtxRetain", &retain).context, ContextUse::Gives(32, 28));
     }
@@ -232,6 +235,7 @@ mod tests {
                 argument("event", ArgKind::Handle, false, 40),
                 argument("graph", ArgKind::Handle, true, 48),
             ],
+            ..Signature::default()
         };
         let of = |name: &str| Semantics::of(name, &both);
         for name in ["cudaStreamBeginCapture", "cuStreamBeginCapture_v2_ptsz", "cuStreamBeginCaptureToGraph"] {

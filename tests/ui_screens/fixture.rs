@@ -724,6 +724,7 @@ fn other(number: u64) -> EventRow {
         name: names[which].to_owned(),
         arguments: arguments[which].to_owned(),
         result: String::new(),
+        recorded_as: String::new(),
         site: if which == 1 { "solver.cu:131 step()".to_owned() } else { String::new() },
         outcome: Outcome::Done,
         launched_by: (which == 1).then_some((0, 7)),
@@ -762,6 +763,7 @@ fn call_event(number: u64) -> EventRow {
         ][which]
             .to_owned(),
         result: if which == 3 { "cudaErrorMemoryAllocation".to_owned() } else { String::new() },
+        recorded_as: String::new(),
         site: ["solver.cu:88 setup()", "solver.cu:131 step()"][usize::from(which > 0)].to_owned(),
         outcome,
     }

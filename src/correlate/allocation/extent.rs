@@ -109,7 +109,7 @@ mod tests {
             bytes.extend(value.to_le_bytes());
             Argument { role: role.into(), kind: ArgKind::U64, on_success: true, at }
         });
-        (Signature { arguments: arguments.collect() }, bytes)
+        (Signature { arguments: arguments.collect(), ..Signature::default() }, bytes)
     }
 
     fn bytes_of(values: &[(&str, u64)]) -> Option<u64> {

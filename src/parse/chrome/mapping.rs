@@ -215,6 +215,7 @@ impl Mapping {
             return *function;
         }
         let function = self.target.function(layer, api_name(name), "");
+        self.target.called(function, name);
         self.last_function = (is_driver, name.as_bytes().to_vec(), function);
         function
     }

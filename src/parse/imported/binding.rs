@@ -67,7 +67,7 @@ impl Binding {
         let id = match self.other {
             Some(other) if self.defined >= FUNCTIONS => other,
             _ if self.defined >= FUNCTIONS => self.writer.api(function.layer, "other_functions()")?,
-            _ => self.writer.api(function.layer, &function.signature)?,
+            _ => self.writer.api(function.layer, &function.definition())?,
         };
         if self.defined >= FUNCTIONS {
             self.other = Some(id);

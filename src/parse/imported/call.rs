@@ -20,6 +20,8 @@ pub struct Call {
     /// Arguments at bytes 32, 40 and 48 of the record, as the function's signature names them; `None` if the input has
     /// none.
     pub words: Option<[u64; 3]>,
+    /// An argument at byte 28, of four bytes; of no meaning without the others.
+    pub short: u32,
 }
 
 /// A function's name without what profilers add to it: `cuMemAlloc_v2_v3020` is `cuMemAlloc_v2`, `cudaFree_ptsz` is

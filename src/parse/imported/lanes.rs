@@ -223,7 +223,7 @@ fn write_call(thread: u32, slice: &Slice, depth: usize, out: &mut Output<'_>) ->
     }
     let arguments = match slice.arguments() {
         Some(words) if !unfinished => {
-            let mut bytes = vec![0; 4];
+            let mut bytes = slice.category.to_le_bytes().to_vec();
             words.iter().for_each(|word| bytes.extend_from_slice(&word.to_le_bytes()));
             bytes
         }

@@ -50,7 +50,7 @@ pub struct Slice {
     pub more: u32,
     /// Of calls: what they returned; of ranges: the color.
     pub value: u32,
-    /// Of ranges: the category.
+    /// Of ranges: the category; of calls the argument of four bytes.
     pub category: u32,
     /// Of ranges: type of the payload.
     pub payload_type: u16,
@@ -81,7 +81,7 @@ impl Slice {
             what: call.function.0,
             more: call.correlation,
             value: call.status.unwrap_or(0),
-            category: 0,
+            category: call.short,
             payload_type: 0,
             kind: Kind::Call as u8,
             flags,

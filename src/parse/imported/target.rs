@@ -33,6 +33,9 @@ const PROCESSES: usize = 400;
 const THREADS: u32 = 200_000;
 /// Functions of an input at most.
 const FUNCTIONS: u32 = 50_000;
+/// Names of one function by which an input calls it, at most, and letters of each.
+const ORIGINALS_MAX: usize = 8;
+const ORIGINAL_MAX: usize = 200;
 /// Pieces of work at time zero that are kept until it is known what that means.
 const ZEROS: usize = 1 << 18;
 /// Kinds of events without a place in the model that are told apart.
@@ -57,9 +60,19 @@ pub struct FunctionText {
     pub layer: Layer,
     /// `name(arguments)`.
     pub signature: String,
+    /// What the input calls it, where that is more than its name; in order.
+    originals: Vec<String>,
 }
 
 impl FunctionText {
+    /// What its definition says.
+    pub fn definition(&self) -> String {
+        if self.originals.is_empty() {
+            return self.signature.clone();
+        }
+        format!("{} as {}", self.signature, self.originals.join(","))
+    }
+
     /// Its name.
     pub fn name(&self) -> &str {
         self.signature.split('(').next().unwrap_or_default()
@@ -303,11 +316,23 @@ impl Target {
         let signature = format!("{signature}({arguments})");
         match self.function_handles.of((layer, signature.clone())) {
             Some((handle, true)) => {
-                self.functions.push(FunctionText { layer, signature });
+                self.functions.push(FunctionText { layer, signature, originals: Vec::new() });
                 Function(handle)
             }
             Some((handle, false)) => Function(handle),
             None => Function(FUNCTIONS - 1),
+        }
+    }
+
+    /// Says what the input calls a function, if that is more than its name.
+    pub fn called(&mut self, function: Function, original: &str) {
+        let Some(text) = self.functions.get_mut(function.0 as usize) else { return };
+        let plain = |c: char| if c.is_whitespace() || c.is_control() || c == ',' { '_' } else { c };
+        let original: String = original.chars().take(ORIGINAL_MAX).map(plain).collect();
+        let is_new = !original.is_empty() && original != text.name() && !text.originals.contains(&original);
+        if is_new && text.originals.len() < ORIGINALS_MAX {
+            text.originals.push(original);
+            text.originals.sort_unstable();
         }
     }
 

@@ -5,7 +5,7 @@ use nom::bytes::complete::{tag, take_while1};
 use nom::character::complete::{char, u16 as number};
 use nom::combinator::{all_consuming, opt};
 use nom::multi::separated_list0;
-use nom::sequence::delimited;
+use nom::sequence::{delimited, preceded};
 use nom::{IResult, Parser};
 
 /// Name and recorded arguments; `None` if the text is not a signature.
@@ -15,13 +15,16 @@ pub fn parse(text: &str) -> Option<(&str, Signature)> {
     Some((name, signature))
 }
 
-/// The arguments alone, in their parentheses.
+/// The arguments alone, in their parentheses, and what a profiler called the function.
 ///
 /// # Errors
 /// nom's, when the text does not begin with a list of arguments.
 pub fn arguments(text: &str) -> IResult<&str, Signature> {
     let list = separated_list0(take_while1(|c| c == ' '), argument);
-    delimited(char('('), list, char(')')).map(|arguments| Signature { arguments }).parse(text)
+    let original = opt(preceded(tag(" as "), take_while1(|c: char| !c.is_whitespace() && !c.is_control())));
+    (delimited(char('('), list, char(')')), original)
+        .map(|(arguments, original)| Signature { arguments, original: original.unwrap_or_default().to_owned() })
+        .parse(text)
 }
 
 fn name(text: &str) -> IResult<&str, &str> {
@@ -46,8 +49,24 @@ mod tests {
         let (name, signature) = parse(text).unwrap();
         assert_eq!(format!("{name}{signature}"), text);
         assert!(signature.arguments[0].on_success);
+        let text = "cudaFree(ptr:ptr@32) as cudaFree_v3020,cudaFree_v3020_ptds";
+        let (name, signature) = parse(text).unwrap();
+        assert_eq!((name, signature.original.as_str()), ("cudaFree", "cudaFree_v3020,cudaFree_v3020_ptds"));
+        assert_eq!(format!("{name}{signature}"), text);
         assert_eq!(parse("cudaDeviceSynchronize()").unwrap().1, Signature::default());
-        for bad in ["", "x", "x(", "x(a)", "x(a:ptr)", "x(a:ptr@)", "x(a:ptr@70000)", "x(a:ptr@32", "x()y"] {
+        for bad in [
+            "",
+            "x",
+            "x(",
+            "x(a)",
+            "x(a:ptr)",
+            "x(a:ptr@)",
+            "x(a:ptr@70000)",
+            "x(a:ptr@32",
+            "x()y",
+            "x() as",
+            "x() as ",
+        ] {
             assert_eq!(parse(bad), None, "{bad}");
         }
     }

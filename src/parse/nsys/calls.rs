@@ -1,19 +1,18 @@
 //! Calls of the runtime and the driver, and what memory they made or released.
 //!
-//! An export has no arguments of calls. Of those that made or released memory it has an event with address and size,
-//! which is joined by the correlation id, so that they become the call's arguments.
+//! An export has no arguments of calls. Of those that made or released memory, and of those about pools, it has an event
+//! (`memory`), which is joined by the correlation id, so that what it says becomes the call's arguments.
 
 use super::import::Importer;
-use super::rows::{Call as Row, Frame, Usage};
-use crate::parse::imported::{Call, Function, Process, Work, api_name};
+use super::memory::{Memory, Takes};
+use super::rows::{Call as Row, Frame};
+use crate::parse::imported::{Call, Function, Process, api_name};
 use crate::trace::Layer;
 use crate::trace::semantics::base_name;
 use rustc_hash::FxHashMap;
 use std::io;
 use umtui_wire::activity as wire;
 
-/// Events of memory that are kept until their calls are read.
-const MEMORY_KEPT: usize = 8 << 20;
 /// Stacks of which the caller is kept.
 const STACKS_KEPT: usize = 4 << 20;
 
@@ -33,28 +32,25 @@ pub(super) struct Calls {
     /// Names of threads: `globalTid` and the number of the name.
     pub(super) thread_names: Vec<(i64, i64)>,
     functions: FxHashMap<(bool, i64), Known>,
-    memory: FxHashMap<(Process, i64), Piece>,
+    pub(super) memory: Memory,
     /// Pages of 64 correlation ids of calls that did not wait, by process.
     asynchronous: FxHashMap<(Process, i64), u64>,
     /// Who called: symbol, module and depth of the innermost frame of a stack that is not CUDA's own.
     stacks: FxHashMap<i64, (i64, i64, i64)>,
+    /// Numbers of stacks that have rows of their own, by thread and correlation id.
+    chains: FxHashMap<(i64, i64), i64>,
 }
 
 /// A function as the target knows it.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Debug)]
 struct Known {
     function: Function,
-    /// It makes memory, or releases it: the arguments then are what an event of memory says.
-    makes: Option<bool>,
+    /// The same, with arguments: what an event says.
+    with: Option<Function>,
+    /// The same, with a pool among them.
+    with_pool: Option<Function>,
+    takes: Takes,
     asynchronous: bool,
-}
-
-/// Memory that a call made or released.
-#[derive(Clone, Copy)]
-struct Piece {
-    address: u64,
-    bytes: u64,
-    made: bool,
 }
 
 impl Calls {
@@ -66,37 +62,6 @@ impl Calls {
 }
 
 impl Importer<'_> {
-    pub(super) fn usage(&mut self, row: &Usage, number: u64) -> io::Result<()> {
-        let Some((time, _)) = self.times(row.start, None, number) else { return Ok(()) };
-        let process = self.process(row.process);
-        let operation = self.kinds.operation(row.operation);
-        let bits = |value: Option<i64>| value.unwrap_or(0) as u64;
-        let name = row.name.as_deref().map_or(0, |name| self.target.text(name).0);
-        let memory = wire::Memory {
-            time,
-            address: bits(row.address),
-            bytes: bits(row.bytes),
-            code: bits(row.pc),
-            context: id(row.context),
-            stream: id(row.stream),
-            operation,
-            kind: self.kinds.memory(row.kind),
-            flags: u8::from(row.pool.is_some_and(|pool| pool != 0)),
-            name,
-            pool: bits(row.pool.or(row.imported)),
-            ..wire::Memory::default()
-        };
-        if let Some(correlation) = row.correlation.filter(|&id| id != 0)
-            && operation != 0
-            && self.calls.memory.len() < MEMORY_KEPT
-        {
-            let piece = Piece { address: memory.address, bytes: memory.bytes, made: operation == 1 };
-            self.calls.memory.entry((process, correlation)).or_insert(piece);
-        }
-        let correlation = correlation(row.correlation);
-        self.target.work(process, device(row.device), correlation, Work::Memory(memory))
-    }
-
     pub(super) fn frame(&mut self, row: &Frame, _: u64) -> io::Result<()> {
         let (Some(id), Some(symbol), Some(depth)) = (row.id, row.symbol, row.depth) else { return Ok(()) };
         let module = row.module.unwrap_or(-1);
@@ -114,6 +79,20 @@ impl Importer<'_> {
             stacks.insert(id, (symbol, module, depth));
         }
         Ok(())
+    }
+
+    /// Stacks that rows of their own carry: the call's row does not have to name them.
+    pub(super) fn read_backtraces(&mut self) {
+        if self.calls.stacks.is_empty() || !self.database.has_column("CUPTI_ACTIVITY_KIND_RUNTIME", "eventClass") {
+            return;
+        }
+        let (database, chains) = (self.database, &mut self.calls.chains);
+        database.each_where("WHERE eventClass = 67", |row: Row| {
+            if let (Some(thread), Some(id), Some(chain)) = (row.thread, row.correlation, row.chain) {
+                chains.insert((thread, id), chain);
+            }
+            chains.len() < STACKS_KEPT
+        });
     }
 
     pub(super) fn call(&mut self, row: &Row, number: u64) -> io::Result<()> {
@@ -138,16 +117,26 @@ impl Importer<'_> {
         {
             *self.calls.asynchronous.entry((process, id >> 6)).or_default() |= 1 << (id & 63);
         }
-        let piece = correlation.and_then(|id| self.calls.memory.get(&(process, id)).copied());
-        let piece = piece.filter(|piece| known.makes == Some(piece.made) && row.result.unwrap_or(0) == 0);
+        let succeeded = row.result.unwrap_or(0) == 0;
+        let told = correlation.filter(|_| succeeded).and_then(|id| self.calls.memory.told(process, id, known.takes));
+        let with = match told {
+            Some(told) if told.names_pool => known.with_pool,
+            Some(_) => known.with,
+            // As those are that did not fail.
+            None if self.calls.memory.has_pools => known.with_pool.or(known.with),
+            None => known.with,
+        };
+        let own = || self.calls.chains.get(&(row.thread?, correlation?)).copied();
+        let chain = row.chain.or_else(own);
         let call = Call {
-            function: known.function,
+            function: with.unwrap_or(known.function),
             start,
             end,
             status: row.result.map(|result| result as u32),
             correlation: self::correlation(correlation),
-            site: self.site_of(row.chain),
-            words: piece.map(|piece| [piece.address, piece.bytes, 0]),
+            site: self.site_of(chain),
+            words: told.map(|told| told.words),
+            short: told.map_or(0, |told| told.short),
         };
         self.target.call(thread, &call)
     }
@@ -162,18 +151,18 @@ impl Importer<'_> {
         let name = api_name(&full);
         let base = base_name(name);
         let bare = base.strip_prefix("cuda").or_else(|| base.strip_prefix("cu")).unwrap_or(base);
-        let (makes, arguments) = if MAKE.contains(&bare) {
-            (Some(true), "ptr:*ptr@32 bytes:size@40")
-        } else if RELEASE.contains(&bare) {
-            (Some(false), "ptr:ptr@32")
-        } else {
-            (None, "")
-        };
-        let known = Known {
-            function: self.target.function(layer, name, arguments),
-            makes,
-            asynchronous: bare.ends_with("Async") || bare.contains("Launch"),
-        };
+        let takes = Takes::of(bare);
+        let [with, with_pool] = takes.arguments().map(|arguments| {
+            arguments.map(|arguments| {
+                let function = self.target.function(layer, name, arguments);
+                self.target.called(function, &full);
+                function
+            })
+        });
+        let function = self.target.function(layer, name, "");
+        self.target.called(function, &full);
+        let asynchronous = bare.ends_with("Async") || bare.contains("Launch");
+        let known = Known { function, with, with_pool, takes, asynchronous };
         self.calls.functions.insert(key, known);
         known
     }
@@ -186,27 +175,6 @@ impl Importer<'_> {
         self.target.site(module, function, "", 0)
     }
 }
-
-/// Functions that make memory at an address, without `cuda`, `cu` and endings.
-const MAKE: &[&str] = &[
-    "Malloc",
-    "MallocPitch",
-    "Malloc3D",
-    "MemAlloc",
-    "MemAllocPitch",
-    "MallocManaged",
-    "MemAllocManaged",
-    "MallocHost",
-    "HostAlloc",
-    "MemAllocHost",
-    "MemHostAlloc",
-    "MallocAsync",
-    "MallocFromPoolAsync",
-    "MemAllocAsync",
-    "MemAllocFromPoolAsync",
-];
-/// Likewise that release it.
-const RELEASE: &[&str] = &["Free", "FreeHost", "FreeAsync", "MemFree", "MemFreeHost", "MemFreeAsync"];
 
 /// Calls of other libraries, in the table of CUDA's.
 const fn other(class: i64) -> &'static str {

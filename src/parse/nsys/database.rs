@@ -14,6 +14,8 @@ use crate::parse::ParseError;
 
 /// Longest value that is read, bytes; a longer one is an error where it stands.
 const VALUE_MAX: i32 = 16 << 20;
+/// Beyond this floating point does not hold every whole number.
+const WHOLE_MAX: f64 = (1u64 << 53) as f64;
 /// Most tables that are looked at.
 const TABLES_MAX: usize = 4096;
 /// No row of a table takes fewer bytes: a cell's place and its payload.
@@ -59,6 +61,9 @@ impl Field for i64 {
     fn of(value: ValueRef<'_>) -> Option<Self> {
         match value {
             ValueRef::Integer(number) => Some(number),
+            // Of columns that were declared as another type.
+            ValueRef::Real(number) if number.fract() == 0.0 && number.abs() < WHOLE_MAX => Some(number as Self),
+            ValueRef::Text(text) => std::str::from_utf8(text).ok()?.parse().ok(),
             _ => None,
         }
     }
@@ -69,6 +74,7 @@ impl Field for f64 {
         match value {
             ValueRef::Real(number) => Some(number),
             ValueRef::Integer(number) => Some(number as Self),
+            ValueRef::Text(text) => std::str::from_utf8(text).ok()?.parse().ok(),
             _ => None,
         }
     }
@@ -79,6 +85,7 @@ impl Field for String {
         match value {
             ValueRef::Text(text) => Some(Self::from_utf8_lossy(text).into_owned()),
             ValueRef::Integer(number) => Some(number.to_string()),
+            ValueRef::Real(number) => Some(number.to_string()),
             _ => None,
         }
     }

@@ -124,6 +124,8 @@ pub(super) struct Importer<'a> {
     pids: FxHashSet<i64>,
     /// The process of the calls, while there is one only.
     only: Option<Process>,
+    /// It was looked for.
+    looked: bool,
     bytes: u64,
     rows: u64,
     all_rows: u64,
@@ -146,6 +148,7 @@ impl<'a> Importer<'a> {
             threads: FxHashMap::default(),
             pids: FxHashSet::default(),
             only: None,
+            looked: false,
             bytes,
             rows: 0,
             all_rows: rows::TABLES.iter().map(|table| database.about_rows(table)).fold(1, u64::saturating_add),
@@ -166,8 +169,13 @@ impl<'a> Importer<'a> {
         self.read(Self::process_name)?;
         self.read(Self::thread_name)?;
         self.read(Self::usage)?;
+        self.read(Self::pool)?;
         self.read(Self::frame)?;
+        self.read_backtraces();
         self.read(Self::call)?;
+        for _ in 0..self.calls.memory.pools_left() {
+            self.target.unplaced("events of memory pools that no call is known of");
+        }
         self.read(Self::kernel)?;
         self.read(Self::copy)?;
         self.read(Self::set)?;
@@ -254,6 +262,9 @@ impl<'a> Importer<'a> {
     pub(super) fn process(&mut self, global: Option<i64>) -> Process {
         let Some(global) = global else {
             // Older exports do not say whose work it is.
+            if self.only.is_none() && self.processes.is_empty() {
+                self.find_only();
+            }
             return self.only.unwrap_or_else(|| self.target.process(&Key::None));
         };
         let place = global >> 24;
@@ -270,6 +281,21 @@ impl<'a> Importer<'a> {
         let process = self.target.process(&key);
         self.processes.insert(place, process);
         process
+    }
+
+    /// Finds the process of the calls before they are read, if there is one only.
+    fn find_only(&mut self) {
+        if std::mem::replace(&mut self.looked, true) {
+            return;
+        }
+        let (mut first, mut several) = (None, false);
+        self.database.each::<rows::Call>(|row| {
+            several |= row.thread.is_some_and(|thread| *first.get_or_insert(thread) >> 24 != thread >> 24);
+            !several
+        });
+        if let Some(thread) = first.filter(|_| !several) {
+            self.only = Some(self.process(Some(thread)));
+        }
     }
 
     /// The thread that `globalTid` names.
@@ -327,7 +353,6 @@ impl<'a> Importer<'a> {
     fn count_others(&mut self) {
         self.name_them();
         const OTHERS: &[(&str, &str)] = &[
-            ("CUDA_GPU_MEMORY_POOL_EVENTS", "events of memory pools"),
             ("CUDA_GRAPH_EVENTS", "events of graphs"),
             ("CUDA_GRAPH_NODE_EVENTS", "creations of graph nodes"),
             ("CUPTI_ACTIVITY_KIND_GRAPH_HOST_NODE_AND_HOST_LAUNCH", "host nodes of graphs"),

@@ -9,6 +9,7 @@ mod convert;
 pub mod database;
 mod import;
 mod kinds;
+mod memory;
 mod nvtx;
 pub mod rows;
 mod strings;

@@ -138,6 +138,7 @@ rows! {
     /// A page that the CPU met elsewhere.
     CpuFault = "CUDA_UM_CPU_PAGE_FAULT_EVENTS" {
         start: i64 = "start", process: i64 = "globalPid", address: i64 = "address", pc: i64 = "originalFaultPc",
+        unresolved: i64 = "unresolvedFaultPc",
     }
 
     /// Pages that a device met elsewhere.
@@ -158,6 +159,7 @@ rows! {
     Pool = "CUDA_GPU_MEMORY_POOL_EVENTS" {
         start: i64 = "start", process: i64 = "globalPid", device: i64 = "deviceId", address: i64 = "address",
         operation: i64 = "operationType", kind: i64 = "poolType", correlation: i64 = "correlationId",
+        keep: i64 = "minBytesToKeep",
         size: i64 = "localMemoryPoolSize", used: i64 = "localMemoryPoolUtilizedSize",
     }
 
@@ -176,6 +178,15 @@ rows! {
 
     /// Names of the kinds of memory.
     MemoryKinds = "ENUM_CUDA_MEM_KIND" { id: i64 = "id", name: String = "name", }
+
+    /// Names of the kinds of waits.
+    WaitKinds = "ENUM_CUPTI_SYNC_TYPE" { id: i64 = "id", name: String = "name", }
+
+    /// Names of what makes pages move.
+    Causes = "ENUM_CUDA_UNIF_MEM_MIGRATION" { id: i64 = "id", name: String = "name", }
+
+    /// Names of how pages are used.
+    Accesses = "ENUM_CUDA_UNIF_MEM_ACCESS_TYPE" { id: i64 = "id", name: String = "name", }
 
     /// Names of what can become of memory.
     MemoryOperations = "ENUM_CUDA_DEV_MEM_EVENT_OPER" { id: i64 = "id", name: String = "name", }

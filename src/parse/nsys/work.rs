@@ -94,7 +94,7 @@ impl Importer<'_> {
         debug_assert!(matches!(kind, TO_DEVICE | TO_HOST | BETWEEN));
         let (value, address) = (bits(row.bytes), bits(row.address));
         let unified = wire::Unified { start, end, value, address, from, to, ..wire::Unified::default() };
-        let cause = row.cause.and_then(|cause| u32::try_from(cause).ok()).unwrap_or(0);
+        let cause = self.kinds.cause(row.cause);
         self.target.work(process, device(row.device), 0, Work::Unified(what, cause, unified))
     }
 
@@ -123,7 +123,7 @@ impl Importer<'_> {
             end,
             context: id(row.context),
             stream: id(row.stream),
-            kind: row.kind.map_or(0, |kind| kind as u32),
+            kind: self.kinds.wait(row.kind),
             event: id(row.event),
             event_sync: bits(row.event_sync),
             ..wire::Wait::default()
@@ -167,7 +167,7 @@ impl Importer<'_> {
 
     pub(super) fn cpu_fault(&mut self, row: &CpuFault, number: u64) -> io::Result<()> {
         let Some((start, _)) = self.times(row.start, None, number) else { return Ok(()) };
-        let (value, address) = (bits(row.pc), bits(row.address));
+        let (value, address) = (bits(row.pc.or(row.unresolved)), bits(row.address));
         let (from, to) = (wire::NONE, wire::NONE);
         let unified = wire::Unified { start, end: 0, value, address, from, to, ..wire::Unified::default() };
         let process = self.process(row.process);
@@ -179,7 +179,7 @@ impl Importer<'_> {
         let from = device(row.device).map_or(wire::NONE, u32::from);
         let (value, address) = (bits(row.pages), bits(row.address));
         let unified = wire::Unified { start, end, value, address, from, to: wire::NONE, ..wire::Unified::default() };
-        let access = row.access.and_then(|access| u32::try_from(access).ok()).unwrap_or(0);
+        let access = self.kinds.access(row.access);
         let process = self.process(row.process);
         self.target.work(process, device(row.device), 0, Work::Unified(wire::UNIFIED_GPU_FAULT, access, unified))
     }

@@ -21,10 +21,8 @@ enum Form {
     Text(Vec<(usize, usize)>),
 }
 
-/// Names that the first column of a table has.
+/// Names that the first column of a table of text has.
 const FIRST: &[&str] = &["Start", "Type", "Time(%)", "Count", "Device", "Time"];
-/// Names of columns of which a table has one.
-const NEEDED: &[&str] = &["Name"];
 
 impl Table {
     /// From a heading; `None` if a line is none.
@@ -40,10 +38,13 @@ impl Table {
         };
         // A star says that there is a legend.
         let names: Vec<String> = names.into_iter().map(|name: String| name.trim_end_matches('*').to_owned()).collect();
-        let is_one = FIRST.contains(&names.first()?.as_str())
-            && names.len() >= 3
-            && names.len() <= COLUMNS
-            && NEEDED.iter().all(|needed| names.iter().any(|name| name == needed));
+        let has = |name: &str| names.iter().any(|known| known == name);
+        let is_known = match form {
+            // In any order.
+            Form::Csv => (has("Start") && has("Duration")) || has("Calls") || has("Count") || has("Total Size"),
+            Form::Text(_) => FIRST.contains(&names.first()?.as_str()),
+        };
+        let is_one = is_known && has("Name") && names.len() >= 3 && names.len() <= COLUMNS;
         is_one.then(|| Self { units: vec![String::new(); names.len()], names, form })
     }
 

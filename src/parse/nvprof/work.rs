@@ -51,6 +51,7 @@ impl Log {
             None => {
                 let layer = if plain.starts_with("cuda") { Layer::Runtime } else { Layer::Driver };
                 let function = self.target.function(layer, api_name(plain), "");
+                self.target.called(function, plain);
                 self.functions.insert(plain.to_owned(), function);
                 function
             }

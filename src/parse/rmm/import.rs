@@ -26,8 +26,11 @@ pub fn import(input: impl Read, name: &str, mut target: Target) -> Result<Import
         target.never(what);
     }
     let process = target.process(&Key::None);
-    let allocate = target.function(Layer::Runtime, "rmm::allocate", "ptr:*ptr@32 bytes:size@40 stream:handle@48");
-    let release = target.function(Layer::Runtime, "rmm::deallocate", "ptr:ptr@32 bytes:size@40 stream:handle@48");
+    let mut function = |name, arguments: [&str; 2]| arguments.map(|text| target.function(Layer::Runtime, name, text));
+    let allocate =
+        function("rmm::allocate", ["ptr:*ptr@32 bytes:size@40", "ptr:*ptr@32 bytes:size@40 stream:handle@48"]);
+    let release =
+        function("rmm::deallocate", ["ptr:ptr@32 bytes:size@40", "ptr:ptr@32 bytes:size@40 stream:handle@48"]);
     let mut log = Log { target, process, allocate, release, days: 0, last: None, newest: 0 };
     let mut lines = Lines::new(input);
     let mut columns = None;
@@ -71,8 +74,9 @@ pub fn import(input: impl Read, name: &str, mut target: Target) -> Result<Import
 struct Log {
     target: Target,
     process: Process,
-    allocate: Function,
-    release: Function,
+    /// Without and with a stream.
+    allocate: [Function; 2],
+    release: [Function; 2],
     days: u64,
     last: Option<u64>,
     newest: u64,
@@ -114,8 +118,9 @@ impl Log {
             Action::Failure => (self.allocate, OUT_OF_MEMORY),
             Action::Free => (self.release, 0),
         };
+        let [plain, with_stream] = function;
         let call = Call {
-            function,
+            function: if entry.stream.is_some() { with_stream } else { plain },
             start: time,
             end: Some(time),
             status: Some(status),

@@ -33,7 +33,7 @@ pub fn import(input: impl Read, name: &str, mut target: Target) -> Result<Import
     }
     let process = target.process(&Key::None);
     target.process_name(process, "PyTorch");
-    let mut function = |name, arguments| target.function(Layer::Runtime, name, arguments);
+    let mut function = |name, arguments: [&str; 2]| arguments.map(|text| target.function(Layer::Runtime, name, text));
     let functions = Functions {
         segment: function("torch::segment_alloc", MADE),
         segment_free: function("torch::segment_free", GONE),
@@ -54,15 +54,18 @@ pub fn import(input: impl Read, name: &str, mut target: Target) -> Result<Import
     importer.target.finish().map_err(io)
 }
 
-const MADE: &str = "ptr:*ptr@32 bytes:size@40 device:dev@48";
-const GONE: &str = "ptr:ptr@32 bytes:size@40 device:dev@48";
+const MADE: [&str; 2] =
+    ["ptr:*ptr@32 bytes:size@40 device:dev@28", "ptr:*ptr@32 bytes:size@40 device:dev@28 stream:handle@48"];
+const GONE: [&str; 2] =
+    ["ptr:ptr@32 bytes:size@40 device:dev@28", "ptr:ptr@32 bytes:size@40 device:dev@28 stream:handle@48"];
 
+/// Each without and with a stream.
 struct Functions {
-    segment: Function,
-    segment_free: Function,
-    unmap: Function,
-    block: Function,
-    free: Function,
+    segment: [Function; 2],
+    segment_free: [Function; 2],
+    unmap: [Function; 2],
+    block: [Function; 2],
+    free: [Function; 2],
 }
 
 struct Importer<'a> {
@@ -228,8 +231,8 @@ impl Importer<'_> {
     fn left(&mut self, history: &mut History) -> io::Result<()> {
         let snapshot = self.snapshot;
         let begins = (self.begins, Some(self.begins));
-        let plain = Entry { action: Action::Other, address: 0, bytes: 0, time_us: None, free_bytes: None, stack: None };
         for segment in snapshot.segments().filter(|segment| segment.device.unwrap_or(0) == history.device) {
+            let plain = Entry { stream: segment.stream, ..Entry::NOTHING };
             if history.segments.insert(segment.address) {
                 self.before += 1;
                 let entry = Entry { address: segment.address, bytes: segment.bytes, stack: segment.stack, ..plain };
@@ -249,14 +252,16 @@ impl Importer<'_> {
     fn call(
         &mut self,
         history: &History,
-        function: Function,
+        [plain, with_stream]: [Function; 2],
         (start, end): (u64, Option<u64>),
         status: u32,
         entry: Entry,
     ) -> io::Result<()> {
         let site = entry.stack.map_or(0, |stack| self.site(stack));
-        let words = Some([entry.address, entry.bytes, u64::from(history.device)]);
-        let call = Call { function, start, end, status: end.map(|_| status), site, words, ..Call::default() };
+        let function = if entry.stream.is_some() { with_stream } else { plain };
+        let words = Some([entry.address, entry.bytes, entry.stream.unwrap_or(0)]);
+        let short = history.device;
+        let call = Call { function, start, end, status: end.map(|_| status), site, words, short, ..Call::default() };
         self.target.call(history.thread, &call)
     }
 

@@ -44,10 +44,25 @@ pub struct Entry {
     pub bytes: u64,
     /// When, us since 1970.
     pub time_us: Option<u64>,
+    /// The stream's handle, zero for the default one.
+    pub stream: Option<u64>,
     /// Bytes that the device had left, of [`Action::OutOfMemory`].
     pub free_bytes: Option<u64>,
     /// The stack.
     pub stack: Option<Value>,
+}
+
+impl Entry {
+    /// Of which nothing is known.
+    pub const NOTHING: Self = Self {
+        action: Action::Other,
+        address: 0,
+        bytes: 0,
+        time_us: None,
+        stream: None,
+        free_bytes: None,
+        stack: None,
+    };
 }
 
 /// Memory of the driver.
@@ -59,6 +74,8 @@ pub struct Segment {
     pub bytes: u64,
     /// Device.
     pub device: Option<u32>,
+    /// The handle of the stream that its blocks are for.
+    pub stream: Option<u64>,
     /// The stack of the call that asked for it.
     pub stack: Option<Value>,
     blocks: Option<Value>,
@@ -112,6 +129,7 @@ impl<'a> Snapshot<'a> {
             address: self.number(segment, "address"),
             bytes: self.number(segment, "total_size"),
             device: self.maybe(segment, "device").and_then(|device| u32::try_from(device).ok()),
+            stream: self.maybe(segment, "stream"),
             stack: self.heap.field(segment, "frames"),
             blocks: self.heap.field(segment, "blocks"),
         })
@@ -151,8 +169,7 @@ impl<'a> Snapshot<'a> {
     }
 
     fn entry(&self, entry: Value) -> Entry {
-        let mut read =
-            Entry { action: Action::Other, address: 0, bytes: 0, time_us: None, free_bytes: None, stack: None };
+        let mut read = Entry::NOTHING;
         for (key, value) in self.heap.pairs(entry) {
             let number = || self.heap.as_int(value).and_then(|number| u64::try_from(number).ok());
             match self.heap.as_text(key).unwrap_or(b"") {
@@ -160,6 +177,7 @@ impl<'a> Snapshot<'a> {
                 b"addr" => read.address = number().unwrap_or(0),
                 b"size" => read.bytes = number().unwrap_or(0),
                 b"time_us" => read.time_us = number(),
+                b"stream" => read.stream = number(),
                 b"device_free" => read.free_bytes = number(),
                 b"frames" => read.stack = Some(value),
                 _ => {}

@@ -109,7 +109,7 @@ impl Made {
                 _ => vec![argument("ptr", ArgKind::Pointer, true, 24), argument("bytes", ArgKind::Size, false, 32)],
             };
             let layer = if name.starts_with("cuda") { Layer::Runtime } else { Layer::Driver };
-            trace.api_of(name, layer, Signature { arguments })
+            trace.api_of(name, layer, Signature { arguments, ..Signature::default() })
         });
         let sites = [0x41u64, 0x52].map(|address| trace.sites.find(P, address, 0).site);
         (0..2).for_each(|thread| _ = trace.track_of(P, 100 + thread));

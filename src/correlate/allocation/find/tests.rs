@@ -23,7 +23,7 @@ fn signature(made: bool) -> Signature {
     let argument = |role: &str, kind, on_success, at| Argument { role: role.to_owned(), kind, on_success, at };
     let mut arguments = vec![argument("ptr", ArgKind::Pointer, made, 24)];
     arguments.extend(made.then(|| argument("bytes", ArgKind::Size, false, 32)));
-    Signature { arguments }
+    Signature { arguments, ..Signature::default() }
 }
 
 fn world(steps: &[Step], state: State) -> World {

@@ -93,6 +93,9 @@ pub fn fields(event: &EventRow, more: &[(String, String)]) -> Vec<(String, Strin
     }
     let result = if event.result.is_empty() { ending(event).to_owned() } else { event.result.clone() };
     fields.push(field("result", result));
+    if !event.recorded_as.is_empty() {
+        fields.push(field("recorded as", event.recorded_as.clone()));
+    }
     fields.push(field("", String::new()));
     fields.extend(arguments(&event.arguments));
     fields

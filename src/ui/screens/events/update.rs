@@ -70,6 +70,7 @@ mod tests {
             name: format!("call{number}"),
             arguments: String::new(),
             result: String::new(),
+            recorded_as: String::new(),
             site: String::new(),
             outcome: Outcome::Done,
         };
