@@ -7,6 +7,7 @@
 
 mod advice;
 mod blocks;
+mod calls;
 mod graphs;
 mod launched;
 mod pass;
