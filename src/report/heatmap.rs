@@ -273,19 +273,31 @@ mod tests {
     use super::*;
     use std::path::Path;
 
+    fn recorded(name: &str) -> Loaded {
+        Loaded::load_all(&[Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data").join(name)]).unwrap()
+    }
+
     fn bounce() -> Loaded {
-        Loaded::load_all(&[Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/h200-bounce.log")]).unwrap()
+        recorded("h200-bounce.log")
     }
 
     #[test]
     fn pages_that_bounce_at_three_sizes() {
-        let mut loaded = bounce();
+        at_three_sizes("bounce", bounce());
+    }
+
+    #[test]
+    fn the_demos_ping_pong_at_three_sizes() {
+        at_three_sizes("pingpong", recorded("demo-pingpong.log.gz"));
+    }
+
+    fn at_three_sizes(recorded: &str, mut loaded: Loaded) {
         for size in [(40, 12), (80, 24), (200, 50)] {
             for (colour, unicode) in [(false, false), (true, true)] {
                 let text = heatmap(&mut loaded, HeatOf::Busiest, HeatLook { size, colour, unicode }).unwrap();
                 assert!(unicode || text.is_ascii());
                 assert!(text.lines().count() <= usize::from(size.1));
-                let name = format!("bounce_{}x{}_{}", size.0, size.1, if colour { "colour" } else { "ascii" });
+                let name = format!("{recorded}_{}x{}_{}", size.0, size.1, if colour { "colour" } else { "ascii" });
                 insta::with_settings!({ omit_expression => true }, {
                     insta::assert_snapshot!(name, text.replace('\x1b', "^"));
                 });
@@ -312,6 +324,22 @@ mod tests {
                 heat["rows"][0]["h2d_bytes"].as_array().unwrap().len() as u64,
                 heat["columns"].as_u64().unwrap()
             );
+        }
+    }
+
+    #[test]
+    fn the_demos_pages_bounce_in_each_of_its_rounds() {
+        const MIB: u64 = 1 << 20;
+        let mut loaded = recorded("demo-pingpong.log.gz");
+        let json: Value =
+            serde_json::from_str(&heatmap_json(&mut loaded, HeatOf::Busiest, (200, 50)).unwrap()).unwrap();
+        for row in json["heatmap"]["rows"].as_array().unwrap() {
+            let sum =
+                |key: &str| -> u64 { row[key].as_array().unwrap().iter().map(|cell| cell.as_u64().unwrap()).sum() };
+            let bytes = row["bytes"].as_u64().unwrap_or(2 * MIB);
+            // Two rounds, and nothing was asked for ahead.
+            assert_eq!((sum("h2d_bytes"), sum("d2h_bytes")), (2 * bytes, 2 * bytes), "{row}");
+            assert_eq!(sum("prefetched_to_device_bytes") + sum("evicted_bytes"), 0);
         }
     }
 
