@@ -228,9 +228,9 @@ impl Engine {
         Some(answer)
     }
 
-    /// Goes on with what the last answer lacked, until `until`.
-    pub(super) fn work(&mut self, until: Instant) {
-        self.model.work(until);
+    /// Goes on with what the last answer lacked, until `until`; true if there is a picture to be shown at once.
+    pub(super) fn work(&mut self, until: Instant) -> bool {
+        self.model.work(until)
     }
 
     fn overview(&mut self, rows: u16, columns: u16) -> super::view::Overview {

@@ -214,19 +214,21 @@ impl Model {
         self.files.iter().map(|file| file.clone().unwrap_or_else(|| none.clone())).collect()
     }
 
-    /// Goes on with what the last answer lacked, until `until`: the lens, allocations, rows by range.
-    pub(super) fn work(&mut self, until: Instant) {
+    /// Goes on with what the last answer lacked, until `until`: the lens, allocations, rows by range. True if a picture has
+    /// become whole meanwhile.
+    pub(super) fn work(&mut self, until: Instant) -> bool {
         self.sift(until);
         if self.lives.goes_on() {
             self.lives.update(&self.trace, &self.files, until);
         }
-        self.go_on_with_heat(until);
+        let drawn = self.go_on_with_heat(until);
         self.go_on_with_memory(until);
         match &mut self.ranged {
             _ if self.lensed.is_on() => self.lensed.work_on_ranges(&self.trace, until),
             Some(ranged) if !ranged.complete => ranged.advance(&self.trace, until),
             _ => {}
         }
+        drawn
     }
 
     /// Whether rows by range, if they have been asked for, are of all that had been read then.

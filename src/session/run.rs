@@ -82,6 +82,7 @@ impl Session {
             last: None,
             again: None,
             told: None,
+            soon: None,
             metrics: Metrics::from_environment(),
         };
         let thread = std::thread::Builder::new().name("session".into()).spawn(move || thread.run())?;
@@ -154,6 +155,8 @@ struct Worker {
     again: Option<Instant>,
     /// The search whose match was told at once.
     told: Option<u64>,
+    /// The request whose picture was told at once when it was whole.
+    soon: Option<u64>,
     metrics: Option<Metrics>,
 }
 
@@ -174,8 +177,8 @@ impl Worker {
                 self.answer_again();
             }
             // A lens goes on between two answers.
-            if self.last.is_some() {
-                self.engine.work(Instant::now() + BATCH);
+            if self.last.is_some() && self.engine.work(Instant::now() + BATCH) {
+                self.answer_soon();
             }
             self.keep_names();
             let unfinished = self.last.as_ref().is_some_and(|(.., complete)| !complete);
@@ -246,6 +249,14 @@ impl Worker {
         if answer.share.is_none() || (id.is_some() && id != self.told) {
             self.told = id;
             self.again = None;
+        }
+    }
+
+    /// What has become whole is shown at once, but of what grows not again and again.
+    fn answer_soon(&mut self) {
+        let id = self.last.as_ref().map(|(request, ..)| request.id);
+        if self.soon != id {
+            (self.soon, self.again) = (id, None);
         }
     }
 

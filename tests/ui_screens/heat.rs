@@ -171,7 +171,7 @@ pub fn heat(request: &HeatRequest) -> HeatRows {
             generation: Some(at.0 as u64),
             at: (0, lowest, lowest + size),
             ns,
-            sums,
+            sums: Some(sums),
             happened,
             kernels: vec![("scale(float*, unsigned long)".to_owned(), 2)],
             more_kernels: 0,
@@ -210,5 +210,6 @@ pub fn heat(request: &HeatRequest) -> HeatRows {
         scale,
         has_faults: true,
         point,
+        partial: false,
     }
 }

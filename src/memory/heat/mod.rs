@@ -13,7 +13,7 @@ mod picture;
 mod profile;
 
 pub use build::Heat;
-pub use picture::Grid;
+pub use picture::{Drawing, Grid};
 
 use umtui_wire::activity as wire;
 

@@ -55,6 +55,10 @@ fn rows(mut edges: Vec<u64>) -> Vec<(u64, u64)> {
     pairs.map(|(_, pair)| (pair[0], pair[1])).collect()
 }
 
+fn columns_of(grid: Grid<'_>) -> usize {
+    grid.columns.max(1)
+}
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(48))]
 
@@ -94,7 +98,28 @@ proptest! {
         prop_assert_eq!(heat.rows(), all.len());
         let rows = rows(edges);
         let grid = Grid { from_ns, column_ns, columns, rows: &rows };
-        prop_assert_eq!(heat.picture(lane, grid), twin(&all, grid, wanted));
+        let cells = twin(&all, grid, wanted);
+        prop_assert_eq!(&heat.picture(lane, grid), &cells);
+        // In slices, of a heat that grows meanwhile, and what is said to be done is.
+        let (mut growing, mut half) = (Heat::default(), all.len() / 2);
+        growing.take(lane, half, wanted);
+        let now = twin(&all[..half], grid, wanted);
+        let mut drawing = Drawing::new(&growing, grid);
+        loop {
+            let done = drawing.go_on(&growing, lane, || false);
+            let columns = drawing.done_columns(&growing);
+            for (line, known) in drawing.cells().chunks(columns_of(grid)).zip(now.chunks(columns_of(grid))) {
+                prop_assert_eq!(&line[..columns.min(line.len())], &known[..columns.min(line.len())]);
+            }
+            prop_assert_eq!((done, done || columns <= grid.columns), (drawing.is_done(), true));
+            if done {
+                prop_assert_eq!(columns, grid.columns);
+                break;
+            }
+            half += 700;
+            growing.take(lane, half, wanted);
+        }
+        prop_assert_eq!(drawing.into_cells(), now);
         let everything = [(0, u64::MAX)];
         let whole = Grid { from_ns: 0, column_ns: u64::MAX, columns: 1, rows: &everything };
         prop_assert_eq!(heat.picture(lane, whole), vec![*heat.total()]);

@@ -32,20 +32,25 @@ pub struct Generations {
 }
 
 impl Generations {
-    /// Takes those of other places.
-    pub fn find(&mut self, places: &[Place], allocations: &[Arc<Allocations>]) {
-        self.version += 1;
-        self.rows.clear();
+    /// Those of these places.
+    pub fn of(places: &[Place], allocations: &[Arc<Allocations>]) -> Self {
+        let mut rows = Vec::new();
         for (number, place) in (0u32..).zip(places) {
-            let before = self.rows.len();
+            let before = rows.len();
             let all = allocations.get(place.process.index()).map_or(&[][..], |of| of.all());
             let held = all.get(place.held.0..place.held.1).unwrap_or_default();
             let indices = (place.held.0..).zip(held).filter(|(_, one)| is_unified(one));
-            self.rows.extend(indices.filter_map(|(index, _)| Some((number, u32::try_from(index).ok()?))));
-            if self.rows.len() == before {
-                self.rows.push((number, NONE));
+            rows.extend(indices.filter_map(|(index, _)| Some((number, u32::try_from(index).ok()?))));
+            if rows.len() == before {
+                rows.push((number, NONE));
             }
         }
+        Self { rows, version: 0 }
+    }
+
+    /// Takes those of other places.
+    pub fn become_those(&mut self, other: Self) {
+        *self = Self { version: self.version + 1, ..other };
     }
 
     /// Changes when they do.
@@ -167,8 +172,7 @@ mod tests {
                 process: ProcessId(0), from: 0, to: 0x8000, allocation: None, held: (0, of.all().len()),
                 sums: Sums::default(), number: 1,
             }; 2];
-            let mut generations = Generations::default();
-            generations.find(&places, &[Arc::new(of.clone())]);
+            let generations = Generations::of(&places, &[Arc::new(of.clone())]);
             for row in 0..generations.len() {
                 let (place, index) = generations.get(row).unwrap();
                 prop_assert_eq!(generations.row_of(place, index), Some(row));

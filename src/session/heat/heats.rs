@@ -56,6 +56,11 @@ impl Heats {
         self.of.iter().filter_map(|(id, process, heat)| Some((*process, heat, trace.activities.lane(*id)?)))
     }
 
+    /// That of a process.
+    pub fn heat_of(&self, process: ProcessId) -> Option<&Heat> {
+        self.of.iter().find(|one| one.1 == process).map(|(.., heat)| heat)
+    }
+
     /// Rows that have been taken, and what a lens had decided then.
     pub fn version(&self) -> (u64, u64) {
         (self.of.iter().map(|(.., heat)| heat.rows() as u64).sum(), self.decided)

@@ -6,15 +6,35 @@ use std::time::Instant;
 use super::view::{HeatCell, HeatMark};
 use crate::correlate::Allocations;
 use crate::memory::residency::{PAGE_BYTES, Place};
-use crate::memory::{History, Sample, told};
+use crate::memory::{History, Sample, Telling, Told};
+use crate::session::memory::later::Later;
+use crate::trace::activity::Lane;
 use crate::trace::{Bytes, LaneOf, ProcessId, Trace};
 
 /// The pages of each process at any time; made when they are first asked for.
 #[derive(Default)]
 pub struct Where {
-    of: Vec<(ProcessId, History)>,
-    /// Which allocations calls were looked at with.
-    known: Option<u64>,
+    of: Vec<Pages>,
+    is_complete: bool,
+}
+
+/// Those of one process.
+struct Pages {
+    process: ProcessId,
+    history: History,
+    /// Which allocations what calls say was put in order with.
+    told: Option<u64>,
+    stage: Stage,
+}
+
+/// What calls say of pages, while it is found anew; with which allocations that is.
+enum Stage {
+    /// It is not.
+    Rests,
+    /// It is looked for.
+    Calls(u64, Telling),
+    /// It is put in order, in a thread beside.
+    InOrder(u64, Later<(), Vec<Told>>),
 }
 
 impl Where {
@@ -28,37 +48,38 @@ impl Where {
         until: Instant,
     ) -> bool {
         let processes = (0..trace.processes.len()).filter_map(|id| u16::try_from(id).ok()).map(ProcessId);
-        let with_pages = processes.filter(|&process| trace.activities.find(process, LaneOf::Unified).is_some());
-        for process in with_pages {
-            if !self.of.iter().any(|(known, _)| *known == process) {
-                self.of.push((process, History::default()));
-                self.known = None;
+        for process in processes {
+            let has_pages = trace.activities.find(process, LaneOf::Unified).is_some();
+            if has_pages && !self.of.iter().any(|known| known.process == process) {
+                self.of.push(Pages { process, history: History::default(), told: None, stage: Stage::Rests });
             }
         }
-        let lane = |process| trace.activities.lane(trace.activities.find(process, LaneOf::Unified)?);
-        if self.known != Some(version) {
-            let none: Arc<dyn Bytes> = Arc::new(Vec::new());
-            let files: Vec<Arc<dyn Bytes>> =
-                files.iter().map(|file| file.clone().unwrap_or_else(|| none.clone())).collect();
-            let nothing = Allocations::default();
-            for (process, history) in &mut self.of {
-                let allocations = allocations.get(process.index()).map_or(&nothing, |of| of);
-                history.set_told(lane(*process), told(trace, *process, &files, allocations));
-            }
-            self.known = Some(version);
-        }
-        let mut complete = true;
-        for (process, history) in &mut self.of {
-            if let Some(lane) = lane(*process) {
-                complete &= history.advance(lane, || Instant::now() >= until);
+        let is_known = self.of.iter().all(|pages| pages.told == Some(version));
+        let none: Arc<dyn Bytes> = Arc::new(Vec::new());
+        let of_file = |file: &Option<Arc<dyn Bytes>>| file.clone().unwrap_or_else(|| none.clone());
+        let files: Vec<Arc<dyn Bytes>> = if is_known { Vec::new() } else { files.iter().map(of_file).collect() };
+        self.is_complete = true;
+        for pages in &mut self.of {
+            let Some(id) = trace.activities.find(pages.process, LaneOf::Unified) else { continue };
+            let Some(lane) = trace.activities.lane(id) else { continue };
+            let known = allocations.get(pages.process.index()).cloned().unwrap_or_default();
+            self.is_complete &= pages.learn_told(trace, &files, lane, (&known, version), until);
+            // Without what calls say all would have to be gone through again.
+            if pages.told.is_some() {
+                self.is_complete &= pages.history.advance(lane, || Instant::now() >= until);
             }
         }
-        complete
+        self.is_complete
+    }
+
+    /// Whether all that was recorded of pages has been gone through.
+    pub fn is_complete(&self) -> bool {
+        self.is_complete
     }
 
     /// The pages of a process.
     pub fn of(&self, process: ProcessId) -> Option<&History> {
-        self.of.iter().find(|(known, _)| *known == process).map(|(_, history)| history)
+        self.of.iter().find(|known| known.process == process).map(|pages| &pages.history)
     }
 
     /// Where the pages of each row were at some moments, ns, row after row.
@@ -73,6 +94,49 @@ impl Where {
             cells.extend(samples.iter().map(cell));
         }
         cells
+    }
+}
+
+impl Pages {
+    /// Goes on finding what calls say, until `until`; true if that is known for these allocations. What was found with others
+    /// holds until then.
+    fn learn_told(
+        &mut self,
+        trace: &Trace,
+        files: &[Arc<dyn Bytes>],
+        lane: &Lane,
+        (allocations, version): (&Arc<Allocations>, u64),
+        until: Instant,
+    ) -> bool {
+        if self.told == Some(version) {
+            return true;
+        }
+        if let Stage::Rests = self.stage {
+            self.stage = Stage::Calls(version, Telling::new(self.process));
+        }
+        if let Stage::Calls(of, telling) = &mut self.stage {
+            if !telling.advance(trace, files, &mut || Instant::now() < until) {
+                return false;
+            }
+            let (telling, allocations) = (std::mem::replace(telling, Telling::new(self.process)), allocations.clone());
+            // There may be others by now; then all is looked for once more.
+            let (of, mut told) = (*of, Later::default());
+            told.update((), until, move || telling.told(&allocations));
+            self.stage = Stage::InOrder(of, told);
+        }
+        let Stage::InOrder(of, told) = &mut self.stage else { return false };
+        told.wait(until);
+        match told.take() {
+            Some(told) => {
+                self.history.set_told(Some(lane), told);
+                self.told = Some(*of);
+                self.stage = Stage::Rests;
+            }
+            None if told.is_making() => {}
+            // There was no thread to be had: once more.
+            None => self.stage = Stage::Rests,
+        }
+        self.told == Some(version)
     }
 }
 

@@ -1,16 +1,15 @@
 //! Where unified memory is: allocations by address, and what no call was seen to allocate.
 
-use std::sync::Arc;
+use std::ops::Range;
 
-use super::Heats;
 use super::generations::is_unified;
-use crate::correlate::{Allocation, Allocations};
-use crate::memory::heat::{Grid, Heat, Sums};
+use crate::correlate::Allocation;
+use crate::memory::heat::Sums;
 use crate::memory::residency::PAGE_BYTES;
-use crate::trace::{Lane, ProcessId, Trace};
+use crate::trace::ProcessId;
 
 /// What lies less than that apart and is of no allocation is one place: a block of the driver's, 2 MiB.
-const GAP: u64 = 2 << 20;
+pub const GAP: u64 = 2 << 20;
 
 /// Addresses that belong together.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -31,24 +30,88 @@ pub struct Place {
     pub number: usize,
 }
 
-/// The places in which anything happened, by process and address.
-pub fn find(trace: &Trace, heats: &Heats, allocations: &[Arc<Allocations>]) -> Vec<Place> {
-    let mut all = Vec::new();
-    for (process, heat, lane) in heats.all(trace) {
-        let known = allocations.get(process.index()).map_or(&[][..], |of| of.all());
-        all.extend(of_process(process, heat, lane, known));
-    }
-    let mut order: Vec<usize> = (0..all.len()).collect();
-    order.sort_by_key(|&at| all.get(at).map(|one| std::cmp::Reverse((one.sums.moved(), one.sums.records()))));
-    for (number, at) in (1..).zip(order) {
-        if let Some(place) = all.get_mut(at) {
-            place.number = number;
-        }
-    }
-    all
+/// The places in which anything happened.
+#[derive(Debug, Default)]
+pub struct Places {
+    /// By process and address.
+    all: Vec<Place>,
+    /// Their indices, the busiest first.
+    order: Vec<u32>,
+    /// Of each process its first and the first after its last.
+    of: Vec<(ProcessId, Range<usize>)>,
+    /// Bytes of all of them.
+    bytes: u64,
 }
 
-fn of_process(process: ProcessId, heat: &Heat, lane: &Lane, allocations: &[Allocation]) -> Vec<Place> {
+impl Places {
+    /// Of these, by process and address.
+    pub fn of_list(mut all: Vec<Place>) -> Self {
+        let mut order: Vec<u32> = (0u32..).take(all.len()).collect();
+        order.sort_by_key(|&at| {
+            all.get(at as usize).map(|one| std::cmp::Reverse((one.sums.moved(), one.sums.records())))
+        });
+        for (number, &at) in (1..).zip(&order) {
+            if let Some(place) = all.get_mut(at as usize) {
+                place.number = number;
+            }
+        }
+        let mut of: Vec<(ProcessId, Range<usize>)> = Vec::new();
+        for (at, place) in all.iter().enumerate() {
+            match of.last_mut() {
+                Some(last) if last.0 == place.process => last.1.end = at + 1,
+                _ => of.push((place.process, at..at + 1)),
+            }
+        }
+        let bytes = all.iter().fold(0u64, |sum, place| sum.saturating_add(place.to - place.from));
+        Self { all, order, of, bytes }
+    }
+
+    /// All of them, by process and address.
+    pub fn all(&self) -> &[Place] {
+        &self.all
+    }
+
+    /// How many there are.
+    pub fn len(&self) -> usize {
+        self.all.len()
+    }
+
+    /// Bytes of all of them.
+    pub fn bytes(&self) -> u64 {
+        self.bytes
+    }
+
+    /// One of them.
+    pub fn get(&self, at: usize) -> Option<&Place> {
+        self.all.get(at)
+    }
+
+    /// The one with this number, by how busy they are, from 1.
+    pub fn numbered(&self, number: usize) -> Option<usize> {
+        self.order.get(number.checked_sub(1)?).map(|&at| at as usize)
+    }
+
+    /// The one of a process that an address is in.
+    pub fn holding(&self, process: u16, address: u64) -> Option<usize> {
+        let (_, range) = self.of.iter().find(|(known, _)| known.0 == process)?;
+        self.within(range, address)
+    }
+
+    /// The first one of any process that an address is in.
+    pub fn holding_any(&self, address: u64) -> Option<usize> {
+        self.of.iter().find_map(|(_, range)| self.within(range, address))
+    }
+
+    fn within(&self, range: &Range<usize>, address: u64) -> Option<usize> {
+        let places = self.all.get(range.clone())?;
+        let inside = places.partition_point(|place| place.from <= address).checked_sub(1)?;
+        places.get(inside).filter(|place| address < place.to).map(|_| range.start + inside)
+    }
+}
+
+/// The addresses of a process in which something may have happened: allocations, and of `extents` what lies between these. What
+/// did is not known yet.
+pub fn of_process(process: ProcessId, extents: Vec<(u64, u64)>, allocations: &[Allocation]) -> Vec<Place> {
     let mut places: Vec<Place> = Vec::new();
     let mut add = |from: u64, to: u64, found: Option<(usize, Allocation)>| match places.last_mut() {
         // The same addresses again, or some that reach into them.
@@ -67,7 +130,7 @@ fn of_process(process: ProcessId, heat: &Heat, lane: &Lane, allocations: &[Alloc
     };
     let managed = allocations.iter().enumerate().filter(|(_, one)| is_unified(one));
     let mut managed = managed.map(|(at, one)| (floor(one.address), ceil(one.end()), (at, *one))).peekable();
-    let mut extents = heat.extents(GAP).into_iter();
+    let mut extents = extents.into_iter();
     let mut extent = extents.next();
     // Both by address: of an extent what lies between allocations.
     while let Some((from, to)) = extent {
@@ -91,12 +154,6 @@ fn of_process(process: ProcessId, heat: &Heat, lane: &Lane, allocations: &[Alloc
         }
     }
     managed.for_each(|(begin, end, one)| add(begin, end, Some(one)));
-    let rows: Vec<(u64, u64)> = places.iter().map(|place| (place.from, place.to)).collect();
-    let sums = heat.picture(lane, Grid { from_ns: 0, column_ns: u64::MAX, columns: 1, rows: &rows });
-    for (place, sums) in places.iter_mut().zip(sums) {
-        place.sums = sums;
-    }
-    places.retain(|place| !place.sums.is_empty());
     places
 }
 
@@ -108,110 +165,12 @@ const fn ceil(address: u64) -> u64 {
     floor(address.saturating_add(PAGE_BYTES - 1))
 }
 
-/// Addresses that rows go through one after the other.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Stretch {
-    /// Process.
-    pub process: ProcessId,
-    /// First address.
-    pub from: u64,
-    /// First address after it.
-    pub to: u64,
-    /// Number of its first row.
-    pub first: u64,
-    /// The place, or the first of several that share a row.
-    pub place: usize,
-}
-
-/// Places one after the other, in rows of one size; small ones that are neighbours share a row.
-#[derive(Clone, Debug, Default)]
-pub struct Packed {
-    /// Bits of a row's size.
-    pub bits: u8,
-    /// Rows in all.
-    pub total: u64,
-    stretches: Vec<Stretch>,
-}
-
-impl Packed {
-    /// These places in rows of this size.
-    pub fn of(places: &[(usize, Place)], bits: u8) -> Self {
-        let size = 1u64 << bits;
-        let mut packed = Self { bits, ..Self::default() };
-        let mut shared = 0;
-        for &(index, place) in places {
-            let bytes = place.to - place.from;
-            if let Some(last) = packed.stretches.last_mut().filter(|last| last.process == place.process)
-                && shared > 0
-                && shared + bytes <= size
-            {
-                last.to = place.to;
-                shared += bytes;
-                continue;
-            }
-            shared = if bytes < size { bytes } else { 0 };
-            let first = packed.total;
-            packed.total = first.saturating_add(bytes.div_ceil(size));
-            packed.stretches.push(Stretch {
-                process: place.process,
-                from: place.from,
-                to: place.to,
-                first,
-                place: index,
-            });
-        }
-        packed
-    }
-
-    /// Likewise in the smallest rows that all fit into so many lines.
-    pub fn fitting(places: &[(usize, Place)], lines: u64) -> Self {
-        let mut bits = 12;
-        loop {
-            let packed = Self::of(places, bits);
-            // With a row for each process there is nothing more to be had.
-            if packed.total <= lines || bits >= 62 {
-                return packed;
-            }
-            bits += 1;
-        }
-    }
-
-    fn rows(&self, at: usize) -> u64 {
-        let next = self.stretches.get(at + 1).map_or(self.total, |next| next.first);
-        next - self.stretches.get(at).map_or(next, |one| one.first)
-    }
-
-    /// Stretch, first address and first address after a row.
-    pub fn row(&self, row: u64) -> Option<(Stretch, u64, u64)> {
-        let at = self.stretches.partition_point(|one| one.first <= row).checked_sub(1)?;
-        let stretch = *self.stretches.get(at)?;
-        let inside = row - stretch.first;
-        if inside >= self.rows(at) {
-            return None;
-        }
-        let size = 1u64 << self.bits;
-        let from = stretch.from.saturating_add(inside.saturating_mul(size));
-        // A row that several places share ends with them.
-        let to = if self.rows(at) == 1 { stretch.to } else { from.saturating_add(size).min(stretch.to) };
-        Some((stretch, from, to))
-    }
-
-    /// The row that an address of a process is in, or the next one to it.
-    pub fn row_of(&self, process: ProcessId, address: u64) -> u64 {
-        let after = self.stretches.partition_point(|one| (one.process, one.from) <= (process, address));
-        let Some((at, stretch)) = after.checked_sub(1).and_then(|at| Some((at, self.stretches.get(at)?))) else {
-            return 0;
-        };
-        let inside = if stretch.process == process { (address - stretch.from) >> self.bits } else { u64::MAX };
-        stretch.first + inside.min(self.rows(at).saturating_sub(1))
-    }
-}
-
 #[cfg(test)]
-mod tests {
+pub(super) mod tests {
     use super::*;
 
-    fn place(process: u16, from: u64, to: u64) -> Place {
+    /// One of which nothing else is known.
+    pub fn place(process: u16, from: u64, to: u64) -> Place {
         Place {
             process: ProcessId(process),
             from,
@@ -224,32 +183,18 @@ mod tests {
     }
 
     #[test]
-    fn places_are_packed_without_the_gaps_between() {
-        const MIB: u64 = 1 << 20;
-        let places = [
-            place(0, 0, 4 * MIB),
-            place(0, 100 * MIB, 100 * MIB + 4096),
-            place(0, 200 * MIB, 200 * MIB + 8192),
-            place(0, 300 * MIB, 305 * MIB),
-            place(1, 0, 4096),
-        ];
-        let places: Vec<(usize, Place)> = places.into_iter().enumerate().collect();
-        let packed = Packed::of(&places, 21);
-        assert_eq!(packed.total, 2 + 1 + 3 + 1);
-        let row = |row| packed.row(row).map(|(stretch, from, to)| (stretch.place, from, to));
-        assert_eq!(row(1), Some((0, 2 * MIB, 4 * MIB)));
-        assert_eq!(row(2), Some((1, 100 * MIB, 200 * MIB + 8192)));
-        assert_eq!(row(5), Some((3, 304 * MIB, 305 * MIB)));
-        assert_eq!(row(6), Some((4, 0, 4096)));
-        assert_eq!(row(7), None);
-        for number in 0..packed.total {
-            let (stretch, from, to) = packed.row(number).unwrap();
-            assert_eq!(packed.row_of(stretch.process, from), number);
-            assert_eq!(packed.row_of(stretch.process, to - 1), number);
+    fn places_are_found_by_number_and_address() {
+        let mut list = vec![place(0, 10, 20), place(0, 30, 40), place(2, 10, 20), place(2, 25, 40)];
+        for (place, bytes) in list.iter_mut().zip([5, 9, 0, 7]) {
+            place.sums.count(crate::memory::heat::Measure::ToDevice, bytes);
         }
-        assert_eq!(packed.row_of(ProcessId(0), 50 * MIB), 1);
-        assert_eq!(Packed::fitting(&places, 7).bits, 21);
-        assert_eq!(Packed::fitting(&places, 1).bits, 62);
-        assert_eq!(Packed::fitting(&[], 7).total, 0);
+        let places = Places::of_list(list);
+        let order: Vec<Option<usize>> = (0..6).map(|number| places.numbered(number)).collect();
+        assert_eq!(order, [None, Some(1), Some(3), Some(0), Some(2), None]);
+        assert_eq!(places.get(3).map(|place| place.number), Some(2));
+        assert_eq!((places.holding(0, 39), places.holding(0, 40), places.holding(0, 9)), (Some(1), None, None));
+        assert_eq!((places.holding(2, 25), places.holding(1, 15)), (Some(3), None));
+        assert_eq!((places.holding_any(15), places.holding_any(27), places.holding_any(22)), (Some(0), Some(3), None));
+        assert_eq!((places.len(), places.bytes()), (4, 45));
     }
 }

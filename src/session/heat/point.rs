@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use super::generations::{Generations, in_cell, number_of};
 use super::homes::Where;
-use super::places::Place;
+use super::places::{Place, Places};
 use super::view::{HeatPoint, Measure, Sums};
 use super::{kernels, page};
 use crate::correlate::{Allocation, Allocations};
@@ -33,8 +33,8 @@ pub struct Cell {
 /// What is wanted to be known of a cell.
 pub struct Asked<'a> {
     pub cell: Cell,
-    /// What happened there.
-    pub sums: Sums,
+    /// What happened there; `None`: it is being counted.
+    pub sums: Option<Sums>,
     /// All that is known is wanted: where pages are, and whether all that was recorded of them has been gone through.
     pub details: Option<(&'a Where, bool)>,
     /// The allocation that is meant where several lay there, by its index.
@@ -44,12 +44,9 @@ pub struct Asked<'a> {
 }
 
 /// A place in a line; `None`: all of them.
-pub fn label_of(namer: &Namer<'_>, place: Option<&Place>, places: &[Place]) -> String {
+pub fn label_of(namer: &Namer<'_>, place: Option<&Place>, places: &Places) -> String {
     match place {
-        None => {
-            let bytes = places.iter().fold(0u64, |sum, place| sum.saturating_add(place.to - place.from));
-            format!("all {} places  {}", places.len(), size(bytes))
-        }
+        None => format!("all {} places  {}", places.len(), size(places.bytes())),
         Some(Place { allocation: Some(one), held, .. }) if held.1 - held.0 > 1 => {
             format!("{}  {} in turn", label(namer, one), held.1 - held.0)
         }
@@ -98,7 +95,7 @@ pub fn of(
         generation: generations.row_of(asked.place.0, index).or_else(|| generations.row_of(asked.place.0, None)),
         at: (cell.process.0, cell.from, cell.to),
         ns: (cell.ns.0.saturating_sub(start), cell.ns.1.saturating_sub(start)),
-        happened: happened(&asked.sums),
+        happened: happened(asked.sums.as_ref()),
         sums: asked.sums,
         more_kernels: kernels.len().saturating_sub(KERNELS),
         more_details: asked.details.is_some_and(|(_, complete)| !complete),
@@ -133,7 +130,8 @@ fn here(of: &Allocations, asked: &Asked<'_>) -> Vec<usize> {
 }
 
 /// What happened, as names and values.
-fn happened(sums: &Sums) -> Vec<(&'static str, String)> {
+fn happened(sums: Option<&Sums>) -> Vec<(&'static str, String)> {
+    let Some(sums) = sums else { return vec![("being counted", String::new())] };
     let mut list = Vec::new();
     for (measure, name) in [
         (Measure::ToDevice, "to GPU"),
@@ -187,7 +185,7 @@ fn fields(
     let process = trace.process(cell.process).filter(|_| trace.processes.len() > 1);
     fields.extend(process.map(|process| field("process", process.pid.to_string())));
     fields.push(field("", String::new()));
-    let happened = happened(&asked.sums);
+    let happened = happened(asked.sums.as_ref());
     if happened.is_empty() {
         fields.push(field("happened", "nothing".to_owned()));
     }

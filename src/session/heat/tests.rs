@@ -118,7 +118,7 @@ fn events_of_a_cell_are_those_that_are_in_it() {
             twin += u64::from(inside && (point.ns.0..point.ns.1).contains(&since));
         });
         assert_eq!((events.total, events.rows.len() as u64), (twin, twin));
-        assert_eq!(point.sums.is_empty(), twin == 0);
+        assert_eq!(point.sums.unwrap().is_empty(), twin == 0);
         let details = point.details.unwrap();
         assert!(details.iter().any(|(name, value)| name == "allocation" && value.contains("managed 1 MiB")));
         let mut page = details.iter().skip_while(|(name, _)| name != "page");
@@ -172,7 +172,7 @@ fn allocations_that_lay_at_one_address_in_turn_are_told_apart() {
         assert!(point.label.starts_with(&format!("managed {size}")), "{}", point.label);
         assert!(point.label.contains(&format!("{number} of 3 here in turn")), "{}", point.label);
         assert_eq!(point.generation, Some(row));
-        assert!(!point.sums.is_empty(), "something happened there");
+        assert!(!point.sums.unwrap().is_empty(), "something happened there");
         let details = point.details.unwrap();
         let told = format!("allocation {number} of 3 that lay here in turn");
         assert!(details.iter().any(|(_, value)| *value == told), "{details:?}");

@@ -163,8 +163,8 @@ pub struct HeatPoint {
     pub at: (u16, u64, u64),
     /// Begin and end, ns since the trace began.
     pub ns: (u64, u64),
-    /// What happened.
-    pub sums: Sums,
+    /// What happened; `None`: it is being counted.
+    pub sums: Option<Sums>,
     /// That in words: name and amount of each.
     pub happened: Vec<(&'static str, String)>,
     /// Kernels that ran then, with how many of each, the most first.
@@ -222,4 +222,6 @@ pub struct HeatRows {
     pub has_faults: bool,
     /// The cursor's cell.
     pub point: Option<HeatPoint>,
+    /// Not everything has been taken or drawn yet: cells are about right.
+    pub partial: bool,
 }

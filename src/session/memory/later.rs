@@ -8,7 +8,7 @@ const STILL: Duration = Duration::from_millis(300);
 
 /// Whether something still grows: what is made of it again and again then waits for its turn.
 #[derive(Debug)]
-pub(super) struct Growing<K> {
+pub(in crate::session) struct Growing<K> {
     of: Option<(K, Instant)>,
 }
 
@@ -20,7 +20,7 @@ impl<K> Default for Growing<K> {
 
 impl<K: PartialEq> Growing<K> {
     /// Whether it has changed of late; it is now this.
-    pub(super) fn is(&mut self, of: K, now: Instant) -> bool {
+    pub(in crate::session) fn is(&mut self, of: K, now: Instant) -> bool {
         match &self.of {
             Some((known, since)) if *known == of => now.saturating_duration_since(*since) < STILL,
             _ => {
@@ -33,7 +33,7 @@ impl<K: PartialEq> Growing<K> {
 
 /// A value, what it was made for, and the one that is being made.
 #[derive(Debug)]
-pub(super) struct Later<K, T> {
+pub(in crate::session) struct Later<K, T> {
     known: Option<(K, T)>,
     making: Option<(K, Receiver<T>)>,
 }
@@ -47,7 +47,12 @@ impl<K, T> Default for Later<K, T> {
 impl<K: PartialEq, T: Send + 'static> Later<K, T> {
     /// Makes it for this key if it is of another one, and waits for it until `until`. True if it is there. What is being
     /// made is not given up for another key: whoever asks for ever new ones still sees some.
-    pub(super) fn update(&mut self, key: K, until: Instant, make: impl FnOnce() -> T + Send + 'static) -> bool {
+    pub(in crate::session) fn update(
+        &mut self,
+        key: K,
+        until: Instant,
+        make: impl FnOnce() -> T + Send + 'static,
+    ) -> bool {
         if self.known.as_ref().is_some_and(|(known, _)| *known == key) {
             return true;
         }
@@ -67,7 +72,7 @@ impl<K: PartialEq, T: Send + 'static> Later<K, T> {
     }
 
     /// Likewise what takes no time.
-    pub(super) fn update_now(&mut self, key: K, make: impl FnOnce() -> T) {
+    pub(in crate::session) fn update_now(&mut self, key: K, make: impl FnOnce() -> T) {
         if self.known.as_ref().is_none_or(|(known, _)| *known != key) {
             self.making = None;
             self.known = Some((key, make()));
@@ -75,27 +80,27 @@ impl<K: PartialEq, T: Send + 'static> Later<K, T> {
     }
 
     /// The newest that has been made, to keep.
-    pub(super) fn take(&mut self) -> Option<T> {
+    pub(in crate::session) fn take(&mut self) -> Option<T> {
         self.known.take().map(|(_, value)| value)
     }
 
     /// The newest that has been made.
-    pub(super) fn get(&self) -> Option<&T> {
+    pub(in crate::session) fn get(&self) -> Option<&T> {
         self.known.as_ref().map(|(_, value)| value)
     }
 
     /// Whether one is being made.
-    pub(super) const fn is_making(&self) -> bool {
+    pub(in crate::session) const fn is_making(&self) -> bool {
         self.making.is_some()
     }
 
     /// What that was made for.
-    pub(super) fn key(&self) -> Option<&K> {
+    pub(in crate::session) fn key(&self) -> Option<&K> {
         self.known.as_ref().map(|(key, _)| key)
     }
 
     /// Waits until `until` for what is being made; false if it is not there yet, or will never be.
-    pub(super) fn wait(&mut self, until: Instant) -> bool {
+    pub(in crate::session) fn wait(&mut self, until: Instant) -> bool {
         let Some((key, take)) = self.making.take() else { return false };
         match take.recv_timeout(until.saturating_duration_since(Instant::now())) {
             Ok(value) => {

@@ -82,9 +82,11 @@ fn summary(state: &State, rows: &HeatRows, paint: &mut Paint<'_>, area: Rect) {
         number => format!("{number} of {}   ", rows.places),
     };
     let (row, column) = (size(1 << rows.bits.min(63)), format::duration(rows.column_ns));
+    let partial = if rows.partial { "still counting   " } else { "" };
     let how = match area.width {
         ..60 => format!("{row} {column} {}", state.colour.word()),
-        _ => format!("{number}row {row}   column {column}   by {}", state.colour.word()),
+        ..100 if rows.partial => format!("{partial}row {row}   column {column}   by {}", state.colour.word()),
+        _ => format!("{partial}{number}row {row}   column {column}   by {}", state.colour.word()),
     };
     let cells = u16::try_from(how.len()).unwrap_or(u16::MAX).min(area.width);
     paint.right(area.x, area.y, area.width, &how, Role::Dim);

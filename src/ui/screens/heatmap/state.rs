@@ -136,7 +136,8 @@ impl State {
         let point = self.point()?;
         let line = self.rows.as_ref()?.lines.get(usize::from(self.cursor.0))?;
         let when = format::seconds(point.ns.0, 6);
-        let what: Vec<String> = point.happened.iter().map(|(name, value)| format!("{name} {value}")).collect();
+        let what: Vec<String> =
+            point.happened.iter().map(|(name, value)| format!("{name} {value}").trim_end().to_owned()).collect();
         let what = if what.is_empty() { "nothing".to_owned() } else { what.join(", ") };
         let offset = format::bytes(line.offset).replace(".0 ", " ");
         Some(format!("+{offset}, {when} s: {what}"))
