@@ -1,6 +1,8 @@
 //! States of pages where something happens: in blocks of 2 MiB, in each of which pages that are alike are one run.
 //!
-//! The driver decides by such blocks, and a record of it stays inside one. So a record changes one short list.
+//! The driver decides by such blocks, and a record of it stays inside one. So a record changes one short list. Where pages
+//! differ so much that the list is long, it may become an array of all pages ([`Blocks::with_arrays`]): to change a page in the
+//! middle of a list moves all behind it.
 
 use std::collections::BTreeMap;
 
@@ -16,6 +18,10 @@ pub struct Blocks<S> {
     ids: BTreeMap<u64, u32>,
     /// Runs of each block, in order; they cover all of it, and neighbours differ.
     blocks: Vec<Vec<Run<S>>>,
+    /// Of blocks that have an array the state of each page; they have no runs.
+    arrays: Vec<Option<Box<[S]>>>,
+    /// Blocks with more runs get an array.
+    most_runs: usize,
     /// Blocks that were looked up lately, and their indices: a block's place is by its last bits.
     recent: Vec<(u64, u32)>,
     scratch: Vec<Run<S>>,
@@ -23,12 +29,21 @@ pub struct Blocks<S> {
 
 impl<S> Default for Blocks<S> {
     fn default() -> Self {
-        Self { ids: BTreeMap::new(), blocks: Vec::new(), recent: Vec::new(), scratch: Vec::new() }
+        Self {
+            ids: BTreeMap::new(),
+            blocks: Vec::new(),
+            arrays: Vec::new(),
+            most_runs: usize::MAX,
+            recent: Vec::new(),
+            scratch: Vec::new(),
+        }
     }
 }
 
 /// Blocks of which the indices are at hand.
 const RECENT: usize = 256;
+/// Runs of a block that gets no array yet: then that takes three times the room at most.
+const MOST_RUNS: usize = if cfg!(test) { 6 } else { 128 };
 
 /// Part of a block: its number, first page and first page after, counted from its first.
 pub type Part = (u64, u16, u16);
@@ -46,6 +61,40 @@ fn part(block: u64, from: u64, to: u64) -> Part {
 }
 
 impl<S: Copy + Default + PartialEq> Blocks<S> {
+    /// Blocks that may become arrays; of these [`Blocks::block`] tells no runs.
+    #[must_use]
+    pub fn with_arrays() -> Self {
+        Self { most_runs: MOST_RUNS, ..Self::default() }
+    }
+
+    fn array(&self, index: usize) -> Option<&[S]> {
+        self.arrays.get(index)?.as_deref()
+    }
+
+    /// Calls `each` with the runs of a block that reach into the pages `first..last`, counted from the block's first: first page
+    /// after it, and its state. The last one may reach further; goes on as long as `each` says so.
+    fn runs_in(&self, index: usize, (first, last): (u16, u16), mut each: impl FnMut(u16, S) -> bool) -> bool {
+        if let Some(array) = self.array(index) {
+            let mut at = first;
+            let pages = array.get(usize::from(first)..usize::from(last)).unwrap_or_default();
+            return pages.chunk_by(|one, next| one == next).all(|alike| {
+                at += alike.len() as u16;
+                alike.first().is_none_or(|&state| each(at, state))
+            });
+        }
+        let runs = self.block(index);
+        let skip = runs.partition_point(|&(end, _)| end <= first);
+        for &(end, state) in runs.iter().skip(skip) {
+            if !each(end, state) {
+                return false;
+            }
+            if end >= last {
+                break;
+            }
+        }
+        true
+    }
+
     /// Blocks that are there.
     #[must_use]
     pub const fn len(&self) -> usize {
@@ -55,7 +104,9 @@ impl<S: Copy + Default + PartialEq> Blocks<S> {
     /// Runs in all of them.
     #[must_use]
     pub fn runs(&self) -> usize {
-        self.blocks.iter().map(Vec::len).sum()
+        let of_array = |array: &[S]| array.chunk_by(|one, next| one == next).count();
+        let arrays = self.arrays.iter().flatten().map(|array| of_array(array)).sum::<usize>();
+        self.blocks.iter().map(Vec::len).sum::<usize>() + arrays
     }
 
     /// Where a block lies among those that are there, in the order in which they came.
@@ -104,6 +155,9 @@ impl<S: Copy + Default + PartialEq> Blocks<S> {
     /// Gives a block runs, which cover all of it.
     pub fn set(&mut self, index: usize, runs: impl Iterator<Item = (u16, S)>) {
         let Some(block) = self.blocks.get_mut(index) else { return };
+        if let Some(array) = self.arrays.get_mut(index) {
+            *array = None;
+        }
         block.clear();
         for run in runs {
             match block.last_mut() {
@@ -117,8 +171,12 @@ impl<S: Copy + Default + PartialEq> Blocks<S> {
     #[must_use]
     pub fn get(&self, page: u64) -> S {
         let inner = (page % BLOCK_PAGES) as u16;
-        let found = self.index(page / BLOCK_PAGES).and_then(|index| self.blocks.get(index));
-        let run = found.and_then(|runs| runs.get(runs.partition_point(|&(end, _)| end <= inner)));
+        let Some(index) = self.index(page / BLOCK_PAGES) else { return S::default() };
+        if let Some(array) = self.array(index) {
+            return array.get(usize::from(inner)).copied().unwrap_or_default();
+        }
+        let runs = self.block(index);
+        let run = runs.get(runs.partition_point(|&(end, _)| end <= inner));
         run.map_or_else(S::default, |&(_, state)| state)
     }
 
@@ -126,12 +184,7 @@ impl<S: Copy + Default + PartialEq> Blocks<S> {
     pub fn all(&self, from: u64, to: u64, mut fits: impl FnMut(S) -> bool) -> bool {
         parts(from, to).all(|(block, first, last)| match self.index(block) {
             None => fits(S::default()),
-            Some(index) => {
-                let runs = self.block(index);
-                let skip = runs.partition_point(|&(end, _)| end <= first);
-                let reached = runs.iter().skip(skip).take_while(|&&(end, _)| end < last).count();
-                runs.iter().skip(skip).take(reached + 1).all(|&(_, state)| fits(state))
-            }
+            Some(index) => self.runs_in(index, (first, last), |_, state| fits(state)),
         })
     }
 
@@ -156,12 +209,10 @@ impl<S: Copy + Default + PartialEq> Blocks<S> {
             if base > at {
                 push(base, S::default());
             }
-            for &(end, state) in self.block(index).iter().filter(|&&(end, _)| end > first) {
+            self.runs_in(index, (first, last), |end, state| {
                 push(base + u64::from(end.min(last)), state);
-                if end >= last {
-                    break;
-                }
-            }
+                true
+            });
             at = base + u64::from(last);
         }
         if at < to {
@@ -173,6 +224,10 @@ impl<S: Copy + Default + PartialEq> Blocks<S> {
     /// Gives pages of a block what `change` makes of them; it is called with the pieces that are alike, in order: first page
     /// and first page after it, counted from the block's first, and their state.
     pub fn update(&mut self, index: usize, (from, to): (u16, u16), mut change: impl FnMut(u16, u16, S) -> S) {
+        if let Some(array) = self.arrays.get_mut(index).and_then(Option::as_deref_mut) {
+            update_pages(array, (from, to), change);
+            return;
+        }
         let Some(runs) = self.blocks.get_mut(index).filter(|_| from < to) else { return };
         let first = runs.partition_point(|&(end, _)| end <= from);
         let mut begin = first.checked_sub(1).and_then(|at| runs.get(at)).map_or(0, |&(end, _)| end);
@@ -210,13 +265,40 @@ impl<S: Copy + Default + PartialEq> Blocks<S> {
             Some(_) => drop(runs.splice(first..after, pieces.iter().copied())),
             None => {}
         }
+        if runs.len() > self.most_runs {
+            let mut array = Vec::with_capacity(BLOCK_PAGES as usize);
+            std::mem::take(runs).iter().for_each(|&(end, state)| array.resize(usize::from(end), state));
+            self.arrays.resize_with(self.arrays.len().max(index + 1), || None);
+            if let Some(place) = self.arrays.get_mut(index) {
+                *place = Some(array.into());
+            }
+        }
     }
 
     /// Bytes on the heap, about.
     #[must_use]
     pub fn heap_bytes(&self) -> usize {
         let of = |runs: &Vec<Run<S>>| size_of::<Vec<Run<S>>>() + runs.capacity() * size_of::<Run<S>>();
-        self.ids.len() * 24 + self.blocks.iter().map(of).sum::<usize>()
+        let arrays = self.arrays.iter().flatten().count() * BLOCK_PAGES as usize * size_of::<S>();
+        self.ids.len() * 24 + self.blocks.iter().map(of).sum::<usize>() + arrays
+    }
+}
+
+/// Gives pages what `change` makes of pieces that are alike.
+fn update_pages<S: Copy + PartialEq>(
+    array: &mut [S],
+    (from, to): (u16, u16),
+    mut change: impl FnMut(u16, u16, S) -> S,
+) {
+    let mut begin = usize::from(from);
+    while let Some(&state) = array.get(begin).filter(|_| begin < usize::from(to)) {
+        let rest = array.get(begin..usize::from(to)).unwrap_or_default();
+        let alike = rest.iter().take_while(|&&other| other == state).count().max(1);
+        let after = change(begin as u16, (begin + alike) as u16, state);
+        if let Some(pages) = array.get_mut(begin..begin + alike) {
+            pages.fill(after);
+        }
+        begin += alike;
     }
 }
 
@@ -229,10 +311,11 @@ mod tests {
         /// Against an array of pages.
         #[test]
         fn runs_are_what_an_array_of_pages_is(
-            steps in prop::collection::vec((0u64..1600, 0u64..700, 0u8..4), 0..60),
+            steps in prop::collection::vec((0u64..1600, prop_oneof![0u64..700, 1u64..4], 0u8..4), 0..90),
             asked in (0u64..1600, 0u64..1600),
+            with_arrays: bool,
         ) {
-            let mut blocks: Blocks<u8> = Blocks::default();
+            let mut blocks: Blocks<u8> = if with_arrays { Blocks::with_arrays() } else { Blocks::default() };
             let mut pages = vec![0u8; 4096];
             for (from, count, what) in steps {
                 let change = |state: u8| if what == 3 { state.wrapping_add(1) % 4 } else { what };
@@ -250,7 +333,13 @@ mod tests {
                 for page in &mut pages[range] {
                     *page = change(*page);
                 }
+                let runs: usize = pages.chunks(512).enumerate().filter(|(block, _)| blocks.index(*block as u64).is_some())
+                    .map(|(_, pages)| pages.chunk_by(|one, next| one == next).count()).sum();
+                prop_assert_eq!(blocks.runs(), runs);
                 for (index, (block, ..)) in blocks.existing(0, 4096) {
+                    if blocks.array(index).is_some() {
+                        continue;
+                    }
                     let base = (block * BLOCK_PAGES) as usize;
                     let runs = blocks.block(index);
                     prop_assert_eq!(runs.last().unwrap().0, 512);

@@ -7,7 +7,9 @@ use std::sync::Arc;
 
 use umtui_wire::activity as wire;
 
+use super::happenings::told;
 use super::pattern::Pattern;
+use super::records::Records;
 use super::residency::{Outcome, PAGE_BYTES, Shares};
 use super::state::Cause;
 use crate::correlate::{Allocation, Allocations};
@@ -183,10 +185,14 @@ pub fn movements(
         return None;
     }
     let mut all = Movements::default();
-    let mut kernels = Vec::new();
+    let (records, mut kernels) = (Records::of(trace), Vec::new());
     for (process, allocations) in (0..u16::MAX).map(ProcessId).zip(allocations) {
-        let Some(mut walk) = Walk::of(trace, process, files, allocations) else { continue };
-        while !walk.go_on(trace, allocations, wanted, usize::MAX) {}
+        if records.unified(process).is_none() {
+            continue;
+        }
+        let told = told(trace, process, files, allocations);
+        let Some(mut walk) = Walk::of(&records, process, told) else { continue };
+        while !walk.go_on(&records, allocations, wanted, usize::MAX) {}
         let (found, by_kernel) = walk.finish(trace);
         all.allocations.extend(found);
         kernels.extend(by_kernel);

@@ -179,12 +179,19 @@ impl Shares {
 }
 
 /// Where all pages of a process are, as it is after what has happened so far.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 pub struct Residency {
     states: States,
     pages: Blocks<Kept>,
     bounds: Bounds,
     found: Vec<(usize, Part)>,
+}
+
+impl Default for Residency {
+    fn default() -> Self {
+        let (states, bounds) = (States::default(), Bounds::default());
+        Self { states, pages: Blocks::with_arrays(), bounds, found: Vec::new() }
+    }
 }
 
 impl Residency {

@@ -3,9 +3,10 @@
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
+use super::records::Records;
 use super::residency::Use;
-use crate::trace::activity::{LaneId, TextId, What};
-use crate::trace::{ActivityKind, LaneOf, ProcessId, Trace};
+use crate::trace::activity::{Lane, LaneId, TextId};
+use crate::trace::{ActivityKind, LaneOf, ProcessId};
 
 /// Pieces of work at one time that are told apart.
 const MOST_AT_ONCE: usize = 256;
@@ -43,11 +44,9 @@ pub struct Running {
 impl Running {
     /// Before all work of a process.
     #[must_use]
-    pub fn of(trace: &Trace, process: ProcessId) -> Self {
-        let ids = (0..).map(LaneId).zip(trace.activities.lanes());
-        let streams = ids.filter(|(_, lane)| {
-            lane.process == process && matches!(lane.of, LaneOf::Stream { .. } | LaneOf::Rest) && !lane.is_empty()
-        });
+    pub fn of(records: &Records, process: ProcessId) -> Self {
+        let is_work = |lane: &Lane| matches!(lane.of, LaneOf::Stream { .. } | LaneOf::Rest) && !lane.is_empty();
+        let streams = records.lanes(process).filter(|(_, lane)| is_work(lane));
         let cursors = streams.map(|(id, lane)| {
             let rows = (!lane.is_sorted()).then(|| lane.in_order().rows().into_owned());
             Cursor { lane: id, rows, next: 0 }
@@ -57,29 +56,29 @@ impl Running {
             next: BinaryHeap::new(),
             runs: BinaryHeap::new(),
             begun: vec![0; 256],
-            recorded: trace.activities.recorded(What::Activity),
+            recorded: records.has_work(),
         };
         for index in 0..running.cursors.len() {
-            running.look(trace, index as u32);
+            running.look(records, index as u32);
         }
         running
     }
 
     /// Puts the next piece of work of a lane where its start is known.
-    fn look(&mut self, trace: &Trace, index: u32) {
+    fn look(&mut self, records: &Records, index: u32) {
         let Some(cursor) = self.cursors.get(index as usize) else { return };
-        let start = cursor.row().and_then(|row| trace.activities.lane(cursor.lane)?.get(row));
+        let start = cursor.row().and_then(|row| records.lane(cursor.lane)?.get(row));
         self.next.extend(start.map(|activity| Reverse((activity.start_ns, index))));
     }
 
     /// Goes on to a moment, ns, which must not go back.
-    pub fn go_to(&mut self, trace: &Trace, at_ns: u64) {
+    pub fn go_to(&mut self, records: &Records, at_ns: u64) {
         while let Some(&Reverse((start_ns, index))) = self.next.peek()
             && start_ns <= at_ns
         {
             self.next.pop();
             let Some(cursor) = self.cursors.get_mut(index as usize) else { continue };
-            let row = cursor.row().and_then(|row| trace.activities.lane(cursor.lane)?.get(row));
+            let row = cursor.row().and_then(|row| records.lane(cursor.lane)?.get(row));
             cursor.next += 1;
             if let Some(activity) = row.filter(|activity| activity.kind.is_work() && activity.timed) {
                 if let Some(begun) = self.begun.get_mut(usize::from(activity.device)) {
@@ -90,7 +89,7 @@ impl Running {
                     self.runs.push(Reverse(Work { end_ns: activity.end_ns(), device: activity.device, kernel }));
                 }
             }
-            self.look(trace, index);
+            self.look(records, index);
         }
         while self.runs.peek().is_some_and(|Reverse(work)| work.end_ns <= at_ns) {
             self.runs.pop();
@@ -139,7 +138,8 @@ impl Cursor {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::trace::Activity;
+    use crate::trace::activity::What;
+    use crate::trace::{Activity, Trace};
 
     #[test]
     fn what_runs_is_told_by_device_and_what_has_begun_is_counted() {
@@ -155,10 +155,11 @@ mod tests {
         add(2, 10, 5, 9, 0); // late
         add(3, 130, 10, 7, 1);
         add(1, 300, 1, 7, 0);
-        let mut running = Running::of(&trace, process);
+        let records = Records::of(&trace);
+        let mut running = Running::of(&records, process);
         let mut seen = Vec::new();
         let mut at = |ns, device| {
-            running.go_to(&trace, ns);
+            running.go_to(&records, ns);
             running.kernels(device, &mut seen);
             let work = running.usage(device);
             (seen.iter().map(|name| name.0).collect::<Vec<_>>(), work.coming, work.leaving)

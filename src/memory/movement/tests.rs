@@ -32,11 +32,11 @@ fn walk(
     allocations: &Allocations,
     wanted: &dyn Fn(LaneId, usize) -> bool,
 ) -> (Vec<Movement>, Vec<Overlap>) {
-    let id = trace.activities.find(PROCESS, LaneOf::Unified).unwrap();
+    let records = Records::of(trace);
     let mut told = lives(allocations);
     told.sort_by_key(|told| told.at_ns);
-    let mut walk = Walk::with(trace, PROCESS, id, told);
-    while !walk.go_on(trace, allocations, wanted, 3) {}
+    let mut walk = Walk::of(&records, PROCESS, told).unwrap();
+    while !walk.go_on(&records, allocations, wanted, 3) {}
     let (mut list, kernels) = walk.finish(trace);
     list.sort_by_key(|one| one.allocation.map(|one| (one.address, one.from_ns)));
     (list, kernels)

@@ -1,19 +1,18 @@
 //! Goes through what happens to pages, and sums up what becomes of them by allocation.
 
-use std::sync::Arc;
-
 use rustc_hash::FxHashMap;
 use umtui_wire::activity as wire;
 
 use super::owners::Owners;
 use super::{Movement, Overlap};
 use crate::correlate::Allocations;
-use crate::memory::happenings::{Feed, Next, Told, of_record, told};
+use crate::memory::happenings::{Feed, Next, Told, of_record};
 use crate::memory::pattern::{Faults, Pattern};
+use crate::memory::records::Records;
 use crate::memory::residency::{Happening, PAGE_BYTES, Place, Residency, Use, pages};
 use crate::memory::running::Running;
-use crate::trace::activity::{Lane, LaneId, TextId, What};
-use crate::trace::{Activity, Bytes, LaneOf, ProcessId, Trace};
+use crate::trace::activity::{Lane, LaneId, TextId};
+use crate::trace::{Activity, ProcessId, Trace};
 
 /// Kernels that are told apart, in each process.
 const MOST_KERNELS: usize = 1 << 16;
@@ -29,8 +28,7 @@ struct Missed {
     faults: Faults,
 }
 
-/// Goes through the records of a process in order of time, by slices, and through what calls have told by then. For records
-/// that come while it is under way, begin anew.
+/// Goes through the records of a process in order of time, by slices, and through what calls have told by then.
 pub struct Walk {
     process: ProcessId,
     lane: LaneId,
@@ -49,29 +47,24 @@ pub struct Walk {
     kernels: FxHashMap<Option<TextId>, Overlap>,
     names: Vec<TextId>,
     has_faults: bool,
+    /// Records that have been gone through.
+    gone: usize,
 }
 
 impl Walk {
-    /// Before the first record; `None` if a process has none.
+    /// Before the first record; `None` if a process has none. `told`: what its calls say, in order of time.
     #[must_use]
-    pub fn of(trace: &Trace, process: ProcessId, files: &[Arc<dyn Bytes>], allocations: &Allocations) -> Option<Self> {
-        let lane = records_of(trace, process)?;
-        Some(Self::with(trace, process, lane, told(trace, process, files, allocations)))
+    pub fn of(records: &Records, process: ProcessId, told: Vec<Told>) -> Option<Self> {
+        Some(Self::with(records, process, records.unified(process)?, told))
     }
 
-    /// Likewise with what the calls of the process say, in order of time.
-    #[must_use]
-    pub fn of_told(trace: &Trace, process: ProcessId, told: Vec<Told>) -> Option<Self> {
-        Some(Self::with(trace, process, records_of(trace, process)?, told))
-    }
-
-    pub(super) fn with(trace: &Trace, process: ProcessId, lane: LaneId, told: Vec<Told>) -> Self {
+    fn with(records: &Records, process: ProcessId, lane: LaneId, told: Vec<Told>) -> Self {
         Self {
             process,
             lane,
             told,
             feed: Feed::default(),
-            running: Running::of(trace, process),
+            running: Running::of(records, process),
             residency: Residency::default(),
             owners: Owners::default(),
             places: Vec::new(),
@@ -80,37 +73,46 @@ impl Walk {
             missed: Vec::new(),
             kernels: FxHashMap::default(),
             names: Vec::new(),
-            has_faults: trace.activities.recorded(What::Faults),
+            has_faults: records.has_faults(),
+            gone: 0,
         }
     }
 
-    /// Goes through so many more records at most; true when it has gone through all. `allocations` are those it began with.
+    /// Goes through so many more records at most; true when it has gone through all. Records and allocations are those it began
+    /// with.
     pub fn go_on(
         &mut self,
-        trace: &Trace,
+        records: &Records,
         allocations: &Allocations,
         wanted: &dyn Fn(LaneId, usize) -> bool,
         most: usize,
     ) -> bool {
-        let Some(lane) = trace.activities.lane(self.lane) else { return true };
+        let Some(lane) = records.lane(self.lane) else { return true };
         for _ in 0..most {
             if self.feed.take(lane).is_some() {
-                self.begin_anew(trace, lane);
+                self.begin_anew(records, lane);
             }
             match self.feed.next(lane, &self.told) {
                 None => break,
                 Some(Next::Told(index)) => self.tell(index, allocations),
                 Some(Next::Row(row, activity)) => {
                     let wanted = wanted(self.lane, row);
-                    self.row(trace, &activity, allocations, wanted);
+                    self.gone += 1;
+                    self.row(records, &activity, allocations, wanted);
                 }
             }
         }
         self.feed.is_done(lane, &self.told)
     }
 
-    fn begin_anew(&mut self, trace: &Trace, lane: &Lane) {
-        let mut anew = Self::with(trace, self.process, self.lane, std::mem::take(&mut self.told));
+    /// Records that have been gone through.
+    #[must_use]
+    pub const fn gone(&self) -> usize {
+        self.gone
+    }
+
+    fn begin_anew(&mut self, records: &Records, lane: &Lane) {
+        let mut anew = Self::with(records, self.process, self.lane, std::mem::take(&mut self.told));
         std::mem::swap(&mut anew.feed, &mut self.feed);
         anew.feed.rewind(lane, &anew.told, 0);
         *self = anew;
@@ -168,9 +170,9 @@ impl Walk {
         at
     }
 
-    fn row(&mut self, trace: &Trace, activity: &Activity, allocations: &Allocations, wanted: bool) {
+    fn row(&mut self, records: &Records, activity: &Activity, allocations: &Allocations, wanted: bool) {
         let Some((range, what)) = of_record(activity) else { return };
-        self.running.go_to(trace, activity.start_ns);
+        self.running.go_to(records, activity.start_ns);
         match what {
             Happening::Touched { by, .. } => self.fault(activity, (range, what, by), allocations, wanted),
             Happening::Moved { .. } => self.moved(activity, range, what, allocations, wanted),
@@ -307,11 +309,4 @@ impl Walk {
         }
         self.sums
     }
-}
-
-/// The records of unified memory of a process, if it has any.
-fn records_of(trace: &Trace, process: ProcessId) -> Option<LaneId> {
-    let lane = trace.activities.find(process, LaneOf::Unified)?;
-    trace.activities.lane(lane).filter(|lane| !lane.is_empty())?;
-    Some(lane)
 }

@@ -1,21 +1,26 @@
-//! What moved in which allocations: records of unified memory gone through in slices, between two steps in threads of their
-//! own.
+//! What moved in which allocations: what calls say of pages is looked for in slices, records are gone through in a thread of
+//! their own, as they were when that began.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use super::later::{Growing, Later};
 use super::table::{Moved, Table};
 use crate::correlate::Allocations;
-use crate::memory::{Telling, Told, Walk};
+use crate::lens::Marks;
+use crate::memory::{Movement, Records, Telling, Walk};
 use crate::session::model::Model;
 use crate::trace::ProcessId;
-use crate::trace::activity::What;
+use crate::trace::activity::{LaneId, What};
 
 /// While a trace grows, what moved is looked at anew so many times less often than that takes.
 const PAUSE: u32 = 3;
-/// Records that are gone through between two looks at the clock.
-const RECORDS: usize = 1024;
+/// Records that are gone through between two looks at whether somebody still waits.
+const RECORDS: usize = 8192;
+
+/// What is not there yet is waited for so long.
+const BRIEF: Duration = Duration::from_micros(500);
 
 /// A state of the trace: allocations, records, and what a lens had decided.
 type Of = (u64, u64, Option<u64>);
@@ -31,37 +36,26 @@ pub(super) struct KnownMoved {
     version: u64,
 }
 
-/// How far the records have been gone through.
+/// How far it is.
 struct Walking {
     of: Of,
-    allocations: Vec<Arc<Allocations>>,
-    /// The process that is next, and how far it is.
-    process: u16,
+    begun: Instant,
     stage: Stage,
-    /// Those of the processes before.
-    done: Vec<Walk>,
-    /// What becomes of all of them.
-    summed: Later<Of, Arc<Moved>>,
-    is_walked: bool,
-    spent: Duration,
 }
 
-/// How far a process is.
+/// What is done.
 enum Stage {
-    /// What its calls say is looked for.
-    Calls(Telling),
-    /// That is put in order, with what comes and goes.
-    InOrder(Later<u16, Vec<Told>>),
-    /// Records are gone through.
-    Records(Box<Walk>),
-    /// It has none, or there is no thread to put it in order.
-    Over,
+    /// What the calls of each process say is looked for.
+    Calls(Vec<Telling>),
+    /// Records are gone through, and summed up.
+    Records(Later<(), Arc<Moved>>, Arc<Gone>),
 }
 
-impl Stage {
-    fn of(process: u16) -> Self {
-        Self::Calls(Telling::new(ProcessId(process)))
-    }
+/// How many records there are, and how many have been gone through.
+#[derive(Debug)]
+struct Gone {
+    all: u64,
+    gone: AtomicU64,
 }
 
 impl KnownMoved {
@@ -73,6 +67,18 @@ impl KnownMoved {
     /// Grows with every change.
     pub(super) const fn version(&self) -> u64 {
         self.version
+    }
+
+    /// Share of the records that have been gone through, thousandths; `None`: none are just now.
+    pub(super) fn share(&self) -> Option<u16> {
+        let share = |gone: &Gone| {
+            let share = u128::from(gone.gone.load(Ordering::Relaxed)) * 1000 / u128::from(gone.all.max(1));
+            u16::try_from(share).unwrap_or(1000).min(1000)
+        };
+        match &self.walking.as_ref()?.stage {
+            Stage::Calls(_) => Some(0),
+            Stage::Records(_, gone) => Some(share(gone)),
+        }
     }
 
     fn is_of(&self, of: &Of) -> bool {
@@ -99,86 +105,78 @@ impl Model {
         if walking.is_none() && same_lens && grows && self.books.moved.due.is_some_and(|due| begun < due) {
             return false;
         }
-        let mut walking = walking.unwrap_or_else(|| Walking {
-            of,
-            allocations: self.lives.all().to_vec(),
-            process: 0,
-            stage: Stage::of(0),
-            done: Vec::new(),
-            summed: Later::default(),
-            is_walked: false,
-            spent: Duration::ZERO,
+        let mut walking = walking.unwrap_or_else(|| {
+            let processes = (0..u16::MAX).map(ProcessId).take(self.lives.all().len());
+            Walking { of, begun, stage: Stage::Calls(processes.map(Telling::new).collect()) }
         });
-        if !walking.is_walked {
-            walking.is_walked = self.walk(&mut walking, until);
-            walking.spent += begun.elapsed();
-            if walking.is_walked {
-                let (done, table) = (std::mem::take(&mut walking.done), table.clone());
-                walking.summed.update(walking.of, until, move || {
-                    Arc::new(Moved::of(&table, done.into_iter().flat_map(Walk::movements).collect()))
-                });
-            }
-        } else {
-            walking.summed.wait(until);
-        }
+        self.walk(&mut walking, (version, table), until);
         let moved = &mut self.books.moved;
-        if let Some(found) = walking.summed.take() {
+        let Stage::Records(found, _) = &mut walking.stage else {
+            moved.walking = Some(walking);
+            return false;
+        };
+        // Whoever asks is not to wait long.
+        found.wait(until.min(Instant::now() + BRIEF));
+        if let Some(found) = found.take() {
             moved.known = Some((walking.of, found));
-            moved.due = walking.spent.checked_mul(PAUSE).and_then(|pause| Instant::now().checked_add(pause));
+            moved.due = walking.begun.elapsed().checked_mul(PAUSE).and_then(|pause| Instant::now().checked_add(pause));
             moved.version += 1;
-        } else if !walking.is_walked || walking.summed.is_making() {
+        } else if found.is_making() {
             moved.walking = Some(walking);
         }
         moved.is_of(&of)
     }
 
-    /// Goes through records until `until`; true if it has come to their end.
-    fn walk(&mut self, walking: &mut Walking, until: Instant) -> bool {
+    /// Looks for what calls say, until `until`, and when that is known has records gone through.
+    fn walk(&mut self, walking: &mut Walking, (version, table): (u64, &Arc<Table>), until: Instant) {
+        let Stage::Calls(tellings) = &mut walking.stage else { return };
         let files = self.all_files();
-        let selected = self.lensed.selected();
-        let wanted = |id, row| selected.is_none_or(|selected| selected.record(id, row));
         let mut more = || Instant::now() < until;
-        while let Some(allocations) = walking.allocations.get(usize::from(walking.process)) {
-            let process = ProcessId(walking.process);
-            match std::mem::replace(&mut walking.stage, Stage::Over) {
-                Stage::Calls(mut telling) => {
-                    if !telling.advance(&self.trace, &files, &mut more) {
-                        walking.stage = Stage::Calls(telling);
-                        return false;
-                    }
-                    let (mut told, allocations) = (Later::default(), allocations.clone());
-                    told.update(process.0, until, move || telling.told(&allocations));
-                    walking.stage = Stage::InOrder(told);
-                }
-                Stage::InOrder(mut told) => {
-                    told.wait(until);
-                    match told.take() {
-                        Some(told) => {
-                            let walk = Walk::of_told(&self.trace, process, told);
-                            walking.stage = walk.map_or(Stage::Over, |walk| Stage::Records(Box::new(walk)));
-                        }
-                        None if told.is_making() => {
-                            walking.stage = Stage::InOrder(told);
-                            return false;
-                        }
-                        None => {}
-                    }
-                }
-                Stage::Records(mut walk) => {
-                    while !walk.go_on(&self.trace, allocations, &wanted, RECORDS) {
-                        if !more() {
-                            walking.stage = Stage::Records(walk);
-                            return false;
-                        }
-                    }
-                    walking.done.push(*walk);
-                }
-                Stage::Over => {
-                    walking.process += 1;
-                    walking.stage = Stage::of(walking.process);
-                }
+        if !tellings.iter_mut().all(|telling| telling.advance(&self.trace, &files, &mut more)) {
+            return;
+        }
+        let tellings = std::mem::take(tellings);
+        // From here on it is of the trace as it is now.
+        walking.of = (version, self.trace.activities.records(), walking.of.2);
+        let records = Records::of(&self.trace);
+        let marks = self.lensed.selected().map(|selected| selected.records.clone());
+        let (allocations, table) = (self.lives.all().to_vec(), table.clone());
+        let processes = (0..u16::MAX).map(ProcessId).take(allocations.len());
+        let lanes = processes.filter_map(|process| records.lane(records.unified(process)?));
+        let gone = Arc::new(Gone { all: lanes.map(|lane| lane.len() as u64).sum(), gone: AtomicU64::new(0) });
+        let (told, mut found) = (gone.clone(), Later::default());
+        found.update((), Instant::now(), move || {
+            let found = walk_all(&records, tellings, &allocations, marks.as_deref(), &told);
+            Arc::new(Moved::of(&table, found))
+        });
+        walking.stage = Stage::Records(found, gone);
+    }
+}
+
+/// Goes through the records of all processes, as long as somebody else holds `told`.
+fn walk_all(
+    records: &Records,
+    tellings: Vec<Telling>,
+    allocations: &[Arc<Allocations>],
+    marks: Option<&[Marks]>,
+    told: &Arc<Gone>,
+) -> Vec<Movement> {
+    let wanted =
+        |id: LaneId, row: usize| marks.is_none_or(|marks| marks.get(id.0 as usize).is_some_and(|marks| marks.has(row)));
+    let (mut found, mut before) = (Vec::new(), 0);
+    for ((process, telling), allocations) in (0..u16::MAX).map(ProcessId).zip(tellings).zip(allocations) {
+        if records.unified(process).is_none() {
+            continue;
+        }
+        let Some(mut walk) = Walk::of(records, process, telling.told(allocations)) else { continue };
+        while !walk.go_on(records, allocations, &wanted, RECORDS) {
+            told.gone.store(before + walk.gone() as u64, Ordering::Relaxed);
+            if Arc::strong_count(told) == 1 {
+                return Vec::new();
             }
         }
-        true
+        before += walk.gone() as u64;
+        found.extend(walk.movements());
     }
+    found
 }

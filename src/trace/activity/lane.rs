@@ -6,8 +6,8 @@ use crate::trace::ids::ProcessId;
 use std::borrow::Cow;
 use std::sync::Arc;
 
-/// Records of one kind of place.
-#[derive(Debug)]
+/// Records of one kind of place. A copy shares all but the newest rows.
+#[derive(Clone, Debug)]
 pub struct Lane {
     /// Process.
     pub process: ProcessId,

@@ -149,7 +149,7 @@ impl Packed {
 
 /// A piece that rows are appended to: 25 bytes each, 8 more for the address where any has one, and 2 for the
 /// devices between which something went.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub struct Growing {
     base_ns: u64,
     start_low: Vec<u32>,
