@@ -3,32 +3,30 @@
 //! `cargo bench --bench memory [-- THOUSANDS]` writes a trace of so many thousand allocations of managed memory (1,000 if
 //! not said; half of them are released) by eight threads, and ten records of unified memory for each (faults of both
 //! sides, migrations to and fro), into a file. Then it loads that, finds the allocations at once and in slices of 4 ms,
-//! and makes the account and the movements of pages, in processor time of the thread; and says how much heap a record and
-//! an allocation take. Then it opens the file as a session does, with the memory screen and with the heatmap: when they can be
-//! used, when all of them is there, and how long answers take while the cursor moves, by the wall clock.
+//! and makes the account, the movements of pages, heat and transfers, in processor time of the thread; and says how much heap a
+//! record and an allocation take. Then it opens the file as the program does, with the memory screen and with the heatmap: when they can
+//! be used, when all of them is there, and how long answers and frames take while keys are pressed (`frames`).
 //!
-//! `-- THOUSANDS keep=PATH` writes the trace there, and does nothing else.
+//! `-- THOUSANDS keep=PATH` writes the trace there, and does nothing else; `-- THOUSANDS screens` leaves out all but the
+//! screens.
 
 mod common;
+#[path = "memory/frames.rs"]
+mod frames;
 
 use std::fs::File;
 use std::io::{self, BufWriter, Seek, Write};
-use std::path::Path;
 use std::sync::Arc;
-use std::sync::mpsc::channel;
 use std::time::{Duration, Instant};
 
 use common::{THREADS, cpu};
 use umtui::correlate::{Allocation, AllocationFinder, Allocations};
+use umtui::memory::heat::{Grid, Heat};
+use umtui::memory::transfers::Transfers;
 use umtui::memory::{Account, Block, movements};
 use umtui::parse::native::writer::{CallRecord, FileInfo, NativeWriter};
-use umtui::session::handle::Handle;
-use umtui::session::view::{
-    AllocationColumn, AllocationsRequest, Answer, Body, HeatRequest, Lens, MemoryPart, MemoryPartRows, MemoryRequest,
-    View, ViewRequest,
-};
-use umtui::session::{Loaded, Session};
-use umtui::trace::{Bytes, Layer, ProcessId};
+use umtui::session::Loaded;
+use umtui::trace::{Bytes, LaneOf, Layer, ProcessId};
 use umtui_wire::activity::{
     KIND_GPU_CLOCK, KIND_UNIFIED, UNIFIED_CPU_FAULT, UNIFIED_GPU_FAULT, UNIFIED_TO_DEVICE, UNIFIED_TO_HOST,
 };
@@ -50,7 +48,9 @@ const NEWEST: u64 = 1_000;
 /// A slice of a session's thread.
 const SLICE: Duration = Duration::from_millis(4);
 
-fn main() -> Result<(), Box<dyn std::error::Error>> {
+type Failure = Box<dyn std::error::Error>;
+
+fn main() -> Result<(), Failure> {
     let thousands = std::env::args().filter_map(|word| word.parse::<u64>().ok()).next().unwrap_or(1_000);
     if let Some(path) = std::env::args().find_map(|word| word.strip_prefix("keep=").map(str::to_owned)) {
         return Ok(write(BufWriter::new(File::create(path)?), thousands * 1_000)?);
@@ -58,6 +58,9 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let folder = tempfile::tempdir()?;
     let path = folder.path().join("bench.umt");
     write(BufWriter::new(File::create(&path)?), thousands * 1_000)?;
+    if std::env::args().any(|word| word == "screens") {
+        return frames::screens(&path);
+    }
     let (begun, wall) = (cpu(), Instant::now());
     let mut loaded = Loaded::load_all(std::slice::from_ref(&path))?;
     println!("{} events loaded in {:.2?} ({:.2?} on the wall)", loaded.trace().events(), cpu() - begun, wall.elapsed());
@@ -71,97 +74,10 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     println!("{count} allocations found at once in {:.2?}", cpu() - begun);
     slices(&loaded);
     rest(&loaded, &found);
+    heat(&loaded);
+    transfers(&loaded);
     drop((loaded, found));
-    memory_screen(&path)?;
-    heatmap(&path)
-}
-
-/// A screen of this size.
-const SCREEN: (u16, u16) = (200, 50);
-/// Answers that are timed while the cursor moves.
-const STEPS: u64 = 500;
-
-type Failure = Box<dyn std::error::Error>;
-
-/// Opens the file and asks for a screen as the program does. `view` makes the request with the cursor in so many rows; what is
-/// shown says whether it can be used.
-fn screen(name: &str, path: &Path, view: impl Fn(u64) -> View, usable: impl Fn(&Body) -> bool) -> Result<(), Failure> {
-    let (give, answers) = channel();
-    let begun = Instant::now();
-    let session = Session::open(&[path.to_owned()], None, Box::new(move |answer| drop(give.send(answer))))?;
-    let mut id = 0;
-    let mut ask = |at: u64| -> Result<Answer, Failure> {
-        id += 1;
-        session.ask(ViewRequest { id, view: view(at), search: None, lens: Lens::default() });
-        loop {
-            let answer: Answer = answers.recv_timeout(Duration::from_secs(120))?;
-            if answer.id == id {
-                return Ok(answer);
-            }
-        }
-    };
-    while !usable(&ask(0)?.body) {
-        std::thread::sleep(Duration::from_millis(20));
-    }
-    let first = begun.elapsed();
-    let timed = |ask: &mut dyn FnMut(u64) -> Result<Answer, Failure>| -> Result<[Duration; 3], Failure> {
-        let mut took = Vec::new();
-        for step in 0..STEPS {
-            let asked = Instant::now();
-            ask(step * 3)?;
-            took.push(asked.elapsed());
-            std::thread::sleep(Duration::from_millis(2));
-        }
-        took.sort_unstable();
-        let at = |share: usize| took.get(took.len() * share / 1000).copied().unwrap_or_default();
-        Ok([at(500), at(990), at(999)])
-    };
-    let busy = timed(&mut ask)?;
-    let is_partial = |body: &Body| match body {
-        Body::Memory(rows) => rows.partial,
-        // A picture does not say it.
-        _ => false,
-    };
-    while is_partial(&ask(0)?.body) {
-        std::thread::sleep(Duration::from_millis(20));
-    }
-    let whole = begun.elapsed();
-    let quiet = timed(&mut ask)?;
-    println!("{name}: usable after {first:.2?}, whole after {whole:.2?}");
-    println!("  answers while it is being completed p50 {:.2?}, p99 {:.2?}, p99.9 {:.2?}", busy[0], busy[1], busy[2]);
-    println!("  answers afterwards p50 {:.2?}, p99 {:.2?}, p99.9 {:.2?}", quiet[0], quiet[1], quiet[2]);
-    Ok(())
-}
-
-fn memory_screen(path: &Path) -> Result<(), Failure> {
-    let view = |at: u64| {
-        let part = AllocationsRequest {
-            sort: (AllocationColumn::Size, true),
-            in_use: false,
-            only: None,
-            cursor: None,
-            details: None,
-            first: at,
-            rows: usize::from(SCREEN.1),
-        };
-        let part = MemoryPart::Allocations(part);
-        View::Memory(MemoryRequest { plot: SCREEN.0, moment: None, goal: None, part })
-    };
-    screen("memory screen", path, view, |body| match body {
-        Body::Memory(rows) => {
-            matches!(&rows.part, MemoryPartRows::Allocations(rows) if rows.total > 0) && rows.plot.peak_bytes > 0
-        }
-        _ => false,
-    })
-}
-
-fn heatmap(path: &Path) -> Result<(), Failure> {
-    let view = |at: u64| {
-        let (lines, columns) = (SCREEN.1, SCREEN.0);
-        let cursor = ((at % u64::from(lines)) as u16, (at % u64::from(columns)) as u16);
-        View::Heatmap(HeatRequest { lines, columns, cursor, ..HeatRequest::default() })
-    };
-    screen("heatmap", path, view, |body| matches!(body, Body::Heatmap(rows) if rows.places > 0))
+    frames::screens(&path)
 }
 
 /// Finds them as a session's thread does, between batches.
@@ -194,6 +110,42 @@ fn rest(loaded: &Loaded, found: &[Arc<Allocations>]) {
     let list = movements(loaded.trace(), &loaded.bytes(), found, &|_, _| true).unwrap_or_default().allocations;
     let moved: u64 = list.iter().map(umtui::memory::Movement::bytes).sum();
     println!("movements of {} allocations, {moved} bytes, in {:.2?}", list.len(), cpu() - begun);
+}
+
+/// Heat of all records, beside a look at each of them, and pictures of it.
+fn heat(loaded: &Loaded) {
+    let lanes = loaded.trace().activities.lanes();
+    let Some(lane) = lanes.iter().find(|lane| lane.of == LaneOf::Unified) else { return };
+    let begun = cpu();
+    let mut bytes = 0u64;
+    lane.for_each(0, |_, activity| bytes = bytes.wrapping_add(activity.value ^ activity.address));
+    println!("floor: {} records looked at in {:.2?} ({bytes:x})", lane.len(), cpu() - begun);
+    let begun = cpu();
+    let mut heat = Heat::default();
+    heat.take(lane, usize::MAX, |_| true);
+    let each = heat.heap_bytes() as f64 / lane.len() as f64;
+    println!("heat of them in {:.2?}, {each:.1} bytes of heap each", cpu() - begun);
+    let (first, last) = heat.span().unwrap_or_default();
+    let extents = heat.extents(u64::MAX / 2);
+    let (from, to) = extents.first().copied().unwrap_or_default();
+    for (what, lines, columns, closer) in
+        [("80 x 24", 16, 69, 1), ("200 x 50", 43, 189, 1), ("a hundredth", 43, 189, 100)]
+    {
+        let size = (to - from).div_ceil(lines).next_power_of_two();
+        let rows: Vec<(u64, u64)> = (0..lines).map(|row| (from + row * size, from + (row + 1) * size)).collect();
+        let column_ns = (last - first).div_ceil(columns as u64 * closer) + 1;
+        let begun = cpu();
+        let cells = heat.picture(lane, Grid { from_ns: first, column_ns, columns, rows: &rows });
+        let used = cells.iter().filter(|cell| !cell.is_empty()).count();
+        println!("a picture of all addresses, {what}: {:.2?}, {used} cells with something in them", cpu() - begun);
+    }
+}
+
+/// What moved from where to where, as the tab of transfers and the report sum it up.
+fn transfers(loaded: &Loaded) {
+    let begun = cpu();
+    let all = Transfers::of(loaded.trace(), &loaded.bytes(), &|_, _| true);
+    println!("transfers of all records in {:.2?}, {} pairs", cpu() - begun, all.flows().len());
 }
 
 fn write<W: Write + Seek>(out: W, allocations: u64) -> io::Result<()> {

@@ -248,6 +248,7 @@ fn renamed(body: Body, status: &mut Status, names: &[String]) -> Body {
                     rows.rows.iter_mut().for_each(|row| [&mut row.site, &mut row.thread].into_iter().for_each(name));
                     rows.details.iter_mut().flat_map(|(_, fields)| fields).for_each(|(_, value)| name(value));
                 }
+                MemoryPartRows::Blocks(rows) => rows.rows.iter_mut().for_each(|row| name(&mut row.site)),
                 MemoryPartRows::Groups(rows) => rows.rows.iter_mut().for_each(|row| name(&mut row.name)),
                 MemoryPartRows::Pools(rows) => rows.rows.iter_mut().for_each(|row| name(&mut row.name)),
                 MemoryPartRows::Growth(rows) => rows.rows.iter_mut().for_each(|row| name(&mut row.name)),

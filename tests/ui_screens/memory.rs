@@ -87,6 +87,33 @@ fn allocations(request: &AllocationsRequest) -> AllocationsRows {
     AllocationsRows { total, first: first as u64, cursor: cursor.map(|row| row as u64), rows, details }
 }
 
+/// Of the first allocation forty blocks, of others none are known.
+fn blocks(request: &BlocksRequest) -> BlocksRows {
+    const MIB: u64 = 1 << 20;
+    let total = if request.of.row == 0 { 40 } else { 0 };
+    let row = |number: u64| BlockRow {
+        offset: number * 30 * MIB,
+        address: 0x7f3a_4000_0000 + number * 30 * MIB,
+        bytes: (number % 3 > 0).then_some(number << 18),
+        room: (number < 39).then_some(30 * MIB),
+        from_ns: 1_000_000 + number * 2_000_000_000,
+        until_ns: (number % 5 > 0).then_some(21_000_000 + number * 2_100_000_000),
+        uses: (number % 3 < 2).then_some(number as u32 * 17 + 1),
+        known_by: [KnownBy::Kernels, KnownBy::Copies, KnownBy::Allocator][(number % 3) as usize],
+        site: ["solver.cu:131 step()", "torch::Tensor::copy_"][(number % 2) as usize].to_owned(),
+        then: number % 5 == 0,
+    };
+    let first = request.first.min(total);
+    BlocksRows {
+        total,
+        first,
+        rows: (first..total).take(request.rows).map(row).collect(),
+        then: HeldThen { count: total / 5, bytes: Some(total / 5 * 30 * MIB) },
+        free: (total > 0).then_some((964 * MIB, 120 * MIB)),
+        cut: false,
+    }
+}
+
 fn pools() -> PoolRows {
     let row = |name: &str, handle: Option<&str>, reserved: Option<u64>| PoolRow {
         name: name.to_owned(),
@@ -137,6 +164,7 @@ pub fn found(request: &MemoryRequest, finds: impl Fn(&str) -> bool) -> Vec<usize
         MemoryPart::Growth(part) => (part.first, part.rows) = (0, usize::MAX),
         MemoryPart::Pools(part) => (part.first, part.rows) = (0, usize::MAX),
         MemoryPart::Transfers(part) => (part.first, part.rows) = (0, usize::MAX),
+        MemoryPart::Blocks(part) => (part.first, part.rows) = (0, usize::MAX),
     }
     let names: Vec<String> = match memory(&whole).part {
         MemoryPartRows::Allocations(rows) => {
@@ -146,6 +174,7 @@ pub fn found(request: &MemoryRequest, finds: impl Fn(&str) -> bool) -> Vec<usize
         MemoryPartRows::Pools(rows) => rows.rows.into_iter().map(|row| row.name).collect(),
         MemoryPartRows::Growth(rows) => rows.rows.into_iter().map(|row| row.name).collect(),
         MemoryPartRows::Transfers(rows) => rows.rows.into_iter().map(|row| row.name).collect(),
+        MemoryPartRows::Blocks(rows) => rows.rows.into_iter().map(|row| row.site).collect(),
     };
     (0..names.len()).filter(|&row| finds(&names[row])).collect()
 }
@@ -227,6 +256,7 @@ pub fn memory(request: &MemoryRequest) -> MemoryRows {
         MemoryPart::Pools(_) => MemoryPartRows::Pools(pools()),
         MemoryPart::Growth(request) => MemoryPartRows::Growth(growth(request)),
         MemoryPart::Transfers(request) => MemoryPartRows::Transfers(transfers(request)),
+        MemoryPart::Blocks(request) => MemoryPartRows::Blocks(blocks(request)),
         MemoryPart::Groups(request) => {
             let mut rows: Vec<GroupRow> = (0..3).map(group).collect();
             if (request.sort.0 == GroupColumn::Peak) != request.sort.1 {
@@ -267,5 +297,5 @@ pub fn memory(request: &MemoryRequest) -> MemoryRows {
         Moment::End => Ok(None),
         other => Err(format!("{other}: no range repeats; name one, as in step:NAME#3")),
     });
-    MemoryRows { plot, part, devices, found, partial: false, why_empty: None }
+    MemoryRows { plot, part, devices, found, partial: false, moved_share: None, why_empty: None }
 }

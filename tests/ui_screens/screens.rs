@@ -136,6 +136,17 @@ fn memory_that_has_grown() {
 }
 
 #[test]
+fn blocks_inside_an_allocation() {
+    at_each_size("memory_blocks", ScreenId::Memory, "o j j");
+    at_each_size("memory_blocks_details", ScreenId::Memory, "o j j j Enter");
+}
+
+#[test]
+fn an_allocation_of_which_no_blocks_are_known() {
+    at_each_size("memory_no_blocks", ScreenId::Memory, "j o");
+}
+
+#[test]
 fn memory_pools() {
     at_each_size("memory_pools", ScreenId::Memory, "Shift-Tab Shift-Tab j");
 }

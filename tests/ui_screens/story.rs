@@ -271,3 +271,26 @@ fn a_moment_is_typed_and_looked_at() {
     go(&mut stage, "moment 1.5");
     assert!(stage.line(23).contains("is no time"), "{}", stage.line(23));
 }
+
+#[test]
+fn one_goes_into_an_allocation_and_comes_back_to_it() {
+    let mut stage = stage(ScreenId::Memory, 80, 24, ended());
+    stage.press("o");
+    assert!(stage.line(2).contains("blocks of 0x7f3a40000000"), "{}", stage.text());
+    assert!(stage.line(2).ends_with("1 of 40"), "{}", stage.line(2));
+    stage.press("G");
+    assert!(stage.cursor_line().starts_with("+1.1 GiB"), "{}", stage.cursor_line());
+    assert!(stage.text().contains("% broken up"));
+    // Other tabs have nothing to do with it.
+    stage.press("Tab");
+    assert!(stage.text().contains("[by call site]") && !stage.text().contains("blocks of"));
+    stage.press("Shift-Tab");
+    assert!(stage.line(2).ends_with("40 of 40"), "{}", stage.line(2));
+    // Its pages are those of the block.
+    stage.press("a");
+    let asked = stage.said.lock().unwrap().asked.last().map(|request| request.view.clone());
+    let Some(View::Heatmap(heat)) = asked else { panic!("{asked:?}") };
+    assert_eq!(heat.subject, umtui::session::view::HeatSubject::One(0, 0x7f3a_4000_0000 + 39 * 30 * (1 << 20)));
+    stage.press("Esc Esc");
+    assert!(stage.cursor_line().starts_with("0x7f3a40000000"), "{}", stage.text());
+}

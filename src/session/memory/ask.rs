@@ -1,5 +1,6 @@
 //! What the memory screen asks of the session, and what it gets.
 
+pub use super::blocks::{BlockRow, BlocksRequest, BlocksRows, KnownBy};
 pub use super::transfers::{
     Busiest, LinkEnd, LinkOptions, Side, TransferRow, TransferRows, Transferred, TransfersRequest, Way,
 };
@@ -160,6 +161,7 @@ pub enum MemoryPart {
     Growth(GrowthRequest),
     Pools(PoolsRequest),
     Transfers(TransfersRequest),
+    Blocks(BlocksRequest),
 }
 
 /// What the memory screen wants to show.
@@ -410,6 +412,7 @@ pub enum MemoryPartRows {
     Growth(GrowthRows),
     Pools(PoolRows),
     Transfers(TransferRows),
+    Blocks(BlocksRows),
 }
 
 /// The memory screen.
@@ -425,6 +428,8 @@ pub struct MemoryRows {
     pub found: Option<Result<Option<u64>, String>>,
     /// Not everything has been looked at yet: numbers still grow.
     pub partial: bool,
+    /// Share of the records of unified memory that have been looked at for what moved, thousandths; `None`: none are just now.
+    pub moved_share: Option<u16>,
     /// Why there is nothing, and what would be.
     pub why_empty: Option<String>,
 }

@@ -2,10 +2,11 @@
 
 pub(super) mod ask;
 mod asked;
+mod blocks;
 mod books;
 mod details;
 mod growth;
-mod later;
+pub(super) mod later;
 pub(super) mod lives;
 mod moved;
 mod pools;

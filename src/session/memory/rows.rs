@@ -76,6 +76,11 @@ impl Model {
                 complete &= all;
                 MemoryPartRows::Growth(rows)
             }
+            MemoryPart::Blocks(blocks) => {
+                let (rows, all) = self.blocks(blocks, moment, until);
+                complete &= all;
+                MemoryPartRows::Blocks(rows)
+            }
             MemoryPart::Transfers(transfers) => {
                 complete &= self.learn_transfers(until);
                 MemoryPartRows::Transfers(self.transfers(transfers, now))
@@ -88,6 +93,7 @@ impl Model {
         };
         let lacks = match &request.part {
             MemoryPart::Allocations(part) => part.details.map_or(Lacks::Nothing, |id| Lacks::Used(id.process)),
+            MemoryPart::Blocks(part) => Lacks::Used(part.of.process),
             MemoryPart::Pools(_) => Lacks::Pools,
             MemoryPart::Transfers(_) => Lacks::Transfers,
             MemoryPart::Groups(_) | MemoryPart::Growth(_) => Lacks::Nothing,
@@ -96,7 +102,8 @@ impl Model {
         let since = |ns: u64| (ns != u64::MAX).then(|| ns.saturating_sub(start));
         let found = goal.map(|goal| goal.map(since));
         let devices = self.devices(&around.readings);
-        (MemoryRows { plot, part, devices, found, partial: !complete, why_empty }, complete)
+        let moved_share = self.books.moved.share();
+        (MemoryRows { plot, part, devices, found, partial: !complete, moved_share, why_empty }, complete)
     }
 
     /// The moment that is looked at, ns on the trace's axis; `None`: the newest, which stays the same while time goes on.

@@ -5,7 +5,7 @@ use std::time::Instant;
 
 use rustc_hash::FxHashMap;
 
-use super::ask::{AllocationKind, MemoryPart, MemoryRequest};
+use super::ask::{AllocationKind, BlockRow, BlocksRequest, MemoryPart, MemoryRequest};
 use super::rows::thread_of;
 use crate::correlate::Allocation;
 use crate::session::labels::Namer;
@@ -36,6 +36,10 @@ impl Model {
     pub(in crate::session) fn memory_len(&mut self, request: &MemoryRequest, until: Instant) -> u64 {
         match &request.part {
             MemoryPart::Allocations(_) => self.books.order().len() as u64,
+            MemoryPart::Blocks(blocks) => {
+                let none = BlocksRequest { rows: 0, ..*blocks };
+                self.blocks(&none, self.moment_of(request.moment), until).0.total
+            }
             MemoryPart::Groups(_) | MemoryPart::Growth(_) | MemoryPart::Pools(_) | MemoryPart::Transfers(_) => {
                 self.memory_names(request, until).len() as u64
             }
@@ -50,6 +54,13 @@ impl Model {
         rows: Range<u64>,
         until: Instant,
     ) -> Vec<u64> {
+        if let MemoryPart::Blocks(blocks) = &request.part {
+            let wanted = usize::try_from(rows.end.saturating_sub(rows.start)).unwrap_or(usize::MAX);
+            let window = BlocksRequest { first: rows.start, rows: wanted, ..*blocks };
+            let found = self.blocks(&window, self.moment_of(request.moment), until).0.rows;
+            let is_found = |row: &BlockRow| pattern.finds(&row.site) || pattern.finds(&format!("{:#x}", row.address));
+            return (rows.start..).zip(found).filter(|(_, row)| is_found(row)).map(|(number, _)| number).collect();
+        }
         if !matches!(request.part, MemoryPart::Allocations(_)) {
             let names = self.memory_names(request, until);
             let numbered = (0..).zip(names).filter(|(row, name)| rows.contains(row) && pattern.finds(name));
@@ -71,7 +82,7 @@ impl Model {
     fn memory_names(&mut self, request: &MemoryRequest, until: Instant) -> Vec<String> {
         let moment = self.moment_of(request.moment);
         match &request.part {
-            MemoryPart::Allocations(_) => Vec::new(),
+            MemoryPart::Allocations(_) | MemoryPart::Blocks(_) => Vec::new(),
             MemoryPart::Groups(groups) => {
                 self.groups((groups.by, groups.sort), moment, until).0.into_iter().map(|row| row.name).collect()
             }
@@ -104,6 +115,7 @@ impl Model {
                     _ => None,
                 }
             }
+            MemoryPart::Blocks(blocks) => self.site_of_block(blocks, row),
             MemoryPart::Growth(_) | MemoryPart::Pools(_) | MemoryPart::Transfers(_) => None,
         }
     }

@@ -21,7 +21,7 @@ const PAUSE: u32 = 10;
 /// Rows about advice and prefetches.
 const LISTED: usize = 4;
 /// Calls inside the one that the program made, at most.
-const NESTED: usize = 16;
+pub(super) const NESTED: usize = 16;
 /// Ranges among which steps are looked for while somebody waits.
 const RANGES: u64 = 1 << 16;
 
@@ -37,6 +37,13 @@ pub(super) struct KnownUsed {
     growing: Growing<Of>,
     /// Of so many records of ranges.
     steps: Option<(u64, Steps)>,
+}
+
+impl KnownUsed {
+    /// The use of the allocations of a process, if it is known for these.
+    pub(super) fn of(&self, process: u16, version: u64) -> Option<&(Of, Usage)> {
+        self.known.as_ref().filter(|(of, _)| (of.0, of.1) == (process, version))
+    }
 }
 
 impl Model {
@@ -179,15 +186,10 @@ impl Model {
     fn use_in_words(&mut self, one: &Use, sort: &str) -> String {
         let at = seconds(one.at_ns.saturating_sub(self.trace.start_ns()));
         let by = if one.is_by_gpu() { " by the GPU's clock" } else { "" };
-        let from = one.call().and_then(|(track, row)| {
-            let track = self.trace.track(track)?;
-            // What the program called, and not what that called in turn: calls inside others come before them.
-            let outermost =
-                (row..row.saturating_add(NESTED)).map_while(|row| track.call(row)).find(|call| call.depth == 0);
-            let call = outermost.or_else(|| track.call(row))?;
+        let from = self.user(one).map(|call| {
             let name = crate::session::safe::safe(self.trace.api_name(call.api)).into_owned();
             let site = Namer::new(&self.trace, &mut self.symbols).site(call.site);
-            Some(if site.is_empty() { format!(", {name}") } else { format!(", {name} from {site}") })
+            if site.is_empty() { format!(", {name}") } else { format!(", {name} from {site}") }
         });
         format!("{at} s{sort}: {}{by}{}", one.kind().word(), from.unwrap_or_default())
     }

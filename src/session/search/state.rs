@@ -257,6 +257,7 @@ fn whole(request: &MemoryRequest) -> MemoryRequest {
         MemoryPart::Groups(part) => (part.first, part.rows) = (0, 0),
         MemoryPart::Growth(part) => (part.first, part.rows) = (0, 0),
         MemoryPart::Pools(part) => (part.first, part.rows) = (0, 0),
+        MemoryPart::Blocks(part) => (part.first, part.rows) = (0, 0),
         MemoryPart::Transfers(part) => (part.cells, part.first, part.rows) = (0, 0, 0),
     }
     whole

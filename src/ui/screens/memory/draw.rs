@@ -14,7 +14,7 @@ use ratatui::layout::Rect;
 
 use super::state::State;
 use super::tab::Tab;
-use super::{allocations, facts, groups, growth, layout, plot, pools, transfers};
+use super::{allocations, blocks, facts, groups, growth, layout, plot, pools, transfers};
 use crate::session::view::{AllocationColumn, AllocationRow, AllocationState, GroupColumn, GroupRow, PoolRow, Status};
 use crate::ui::keys::Context;
 use crate::ui::lens;
@@ -40,6 +40,9 @@ pub fn draw(state: &State, paint: &mut Paint<'_>, area: Rect, status: &Status) {
         (None, _) => empty(paint, "reading"),
         (Some(_), Some(why)) => empty(paint, why),
         (Some(0), None) if state.rows.as_ref().is_some_and(|rows| rows.partial) => empty(paint, "looking"),
+        (Some(0), None) if state.inside().is_some() => {
+            empty(paint, "no blocks are known: its beginning alone was given to kernels, copies and sets, if anything");
+        }
         (Some(0), None) if state.in_use && state.tab == Tab::Allocations => {
             empty(paint, &paint.fill(Context::Memory, "nothing was in use then; {in-use} lists all allocations"));
         }
@@ -54,6 +57,7 @@ pub fn draw(state: &State, paint: &mut Paint<'_>, area: Rect, status: &Status) {
             let why = through.map(lens::words::empty).unwrap_or_default();
             empty(paint, &paint.fill(Context::Memory, &why));
         }
+        (Some(_), None) if state.inside().is_some() => blocks::draw(state, paint, &parts),
         (Some(_), None) if state.tab == Tab::Allocations => table(state, paint, &parts),
         (Some(_), None) if state.tab == Tab::Groups => summed(state, paint, &parts),
         (Some(_), None) if state.tab == Tab::Growth => grown(state, paint, &parts),
@@ -73,8 +77,11 @@ pub fn draw(state: &State, paint: &mut Paint<'_>, area: Rect, status: &Status) {
 fn tabs(state: &State, paint: &mut Paint<'_>, line: Rect) {
     let total = state.total();
     let row = if total > 0 { state.window().cursor + 1 } else { 0 };
-    let partial = state.rows.as_ref().is_some_and(|rows| rows.partial);
-    let partial = if partial { ", still counting" } else { "" };
+    let partial = match state.rows.as_ref().filter(|rows| rows.partial).map(|rows| rows.moved_share) {
+        Some(Some(share)) => format!(", moves counted: {} %", share / 10),
+        Some(None) => ", still counting".to_owned(),
+        None => String::new(),
+    };
     let place = format!("{} of {}{partial}", format::grouped(row), format::grouped(total));
     let cells = u16::try_from(place.len()).unwrap_or(0).min(line.width);
     paint.right(line.x, line.y, line.width, &place, Role::Dim);
@@ -82,8 +89,8 @@ fn tabs(state: &State, paint: &mut Paint<'_>, line: Rect) {
     let mut x = line.x;
     let title_of = |tab: Tab| if tab == Tab::Groups { groups::by(state.by) } else { tab.title() };
     let all = Tab::ALL.iter().map(|&tab| title_of(tab).len() + 3).sum::<usize>();
-    // Where there is no room for all, the one that is shown must be told.
-    let fits = all <= usize::from(end.saturating_sub(line.x));
+    // Where there is no room for all, the one that is shown must be told; and which allocation one is inside.
+    let fits = state.inside().is_none() && all <= usize::from(end.saturating_sub(line.x));
     for tab in Tab::ALL.into_iter().filter(|&tab| fits || tab == state.tab) {
         let title = title_of(tab);
         let (text, role) = match tab == state.tab {
@@ -93,11 +100,12 @@ fn tabs(state: &State, paint: &mut Paint<'_>, line: Rect) {
         x = paint.text(x, line.y, end.saturating_sub(x), &text, role);
         x = (x + 1).min(end);
     }
-    let only = state.only.as_ref().filter(|_| state.tab == Tab::Allocations);
-    if let Some((_, name)) = only {
+    let only = state.only.as_ref().filter(|_| state.tab == Tab::Allocations).map(|(_, name)| ("only ", name));
+    let scope = state.inside().map(|inside| ("blocks of ", &inside.name)).or(only);
+    if let Some((word, name)) = scope {
         let way_back = paint.fill(Context::Memory, "  {back}: all");
         let room = end.saturating_sub(x);
-        let at = paint.text(x, line.y, room, "only ", Role::Dim);
+        let at = paint.text(x, line.y, room, word, Role::Dim);
         let room = end.saturating_sub(at + way_back.len() as u16).max(room / 2);
         let at = paint.name(at, line.y, room.min(end.saturating_sub(at)), name, Role::Site);
         paint.text(at, line.y, end.saturating_sub(at), &way_back, Role::Dim);
@@ -312,7 +320,10 @@ fn about(state: &State, paint: &mut Paint<'_>, area: Rect) {
         (None, None, None) => match (state.pool(), state.transfer()) {
             (Some(row), _) => about_pool(row),
             (None, Some(row)) => transfers::lines(row),
-            (None, None) => return,
+            (None, None) => match state.block().zip(state.block_rows()) {
+                Some((row, rows)) => blocks::lines(row, rows),
+                None => return,
+            },
         },
     };
     paint.name(area.x, area.y, area.width, &lines[0], Role::Strong);

@@ -1,6 +1,7 @@
 //! The memory screen: bytes in use over time, and below it every allocation, or what allocations sum up to.
 
 mod allocations;
+mod blocks;
 mod draw;
 mod facts;
 mod groups;
@@ -75,6 +76,9 @@ impl Screen for Memory {
                 .map(|column| format!("{} {}", allocations::title(column), allocations::value(column, row)));
             return Some(format!("{}\t{}\t{}", allocations::place_of(row), row.site, values.join("\t")));
         }
+        if let Some(row) = self.block() {
+            return Some(blocks::text(row));
+        }
         if let Some(row) = self.pool() {
             let values = pools::ORDER.map(|column| format!("{} {}", pools::title(column), pools::value(column, row)));
             return Some(format!("{}\t{}", row.name, values.join("\t")));
@@ -117,10 +121,14 @@ impl Screen for Memory {
     }
 
     fn limits(&self) -> Option<&'static str> {
-        self.only.as_ref().map(|_| "these allocations; {back} shows all")
+        let inside = self.inside().map(|_| "the blocks of one allocation; {back} shows all allocations");
+        inside.or(self.only.as_ref().map(|_| "these allocations; {back} shows all"))
     }
 
     fn cancel(&mut self) -> bool {
+        if self.leave_inside() {
+            return true;
+        }
         let scoped = self.only.is_some() && self.tab == Tab::Allocations;
         if scoped {
             self.show_only(None);

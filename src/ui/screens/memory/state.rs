@@ -4,12 +4,12 @@ use ratatui::layout::Size;
 
 use super::layout::{self, Layout};
 use super::tab::Tab;
-use super::{allocations, facts, transfers};
+use super::{allocations, blocks, facts, transfers};
 use crate::session::view::{
-    AllocationColumn, AllocationId, AllocationRow, AllocationsRequest, AllocationsRows, GroupColumn, GroupKey,
-    GroupRow, GroupRows, GroupsRequest, GrowthGrouping, GrowthRequest, GrowthRow, GrowthRows, LinkOptions, LivePlot,
-    MemoryGrouping, MemoryPart, MemoryPartRows, MemoryRequest, MemoryRows, Moment, PoolRow, PoolRows, PoolsRequest,
-    TransferRow, TransferRows, TransfersRequest,
+    AllocationColumn, AllocationId, AllocationRow, AllocationsRequest, AllocationsRows, BlockRow, BlocksRequest,
+    BlocksRows, GroupColumn, GroupKey, GroupRow, GroupRows, GroupsRequest, GrowthGrouping, GrowthRequest, GrowthRow,
+    GrowthRows, LinkOptions, LivePlot, MemoryGrouping, MemoryPart, MemoryPartRows, MemoryRequest, MemoryRows, Moment,
+    PoolRow, PoolRows, PoolsRequest, TransferRow, TransferRows, TransfersRequest,
 };
 use crate::ui::screens::Place;
 use crate::ui::widgets::list::Window;
@@ -25,6 +25,8 @@ pub struct State {
     pub cursor: Option<AllocationId>,
     /// Sort column of the allocations, and whether the largest comes first.
     pub sort: (AllocationColumn, bool),
+    /// In place of allocations the blocks of this one are listed.
+    pub inside: Option<blocks::Inside>,
     /// Only those in use at the moment are listed.
     pub in_use: bool,
     /// Which groups are on the screen.
@@ -68,6 +70,7 @@ impl Default for State {
             allocations: Window::default(),
             cursor: None,
             sort: (AllocationColumn::Size, true),
+            inside: None,
             in_use: false,
             groups: Window::default(),
             by: MemoryGrouping::default(),
@@ -92,14 +95,15 @@ impl Default for State {
 impl State {
     /// Where one is.
     pub fn place(&self) -> Place {
-        Place::Memory { tab: self.tab, by: self.by, in_use: self.in_use, moment: self.moment, window: self.window() }
+        let window = if self.inside().is_some() { self.allocations } else { self.window() };
+        Place::Memory { tab: self.tab, by: self.by, in_use: self.in_use, moment: self.moment, window }
     }
 
     /// Goes back there.
     pub fn restore(&mut self, place: Place) {
         let Place::Memory { tab, by, in_use, moment, window } = place else { return };
         (self.tab, self.by, self.in_use, self.moment) = (tab, by, in_use, moment);
-        (self.cursor, self.only) = (None, None);
+        (self.cursor, self.only, self.inside) = (None, None, None);
         *self.window_mut() = window;
     }
 
@@ -107,8 +111,9 @@ impl State {
     pub fn request(&self, layout: Layout) -> MemoryRequest {
         let (first, rows) = self.window().wanted(u64::from(layout.list.height));
         let has_pane = layout.pane.is_some();
-        let part = match self.tab {
-            Tab::Allocations => MemoryPart::Allocations(AllocationsRequest {
+        let part = match (self.tab, self.inside()) {
+            (Tab::Allocations, Some(inside)) => MemoryPart::Blocks(BlocksRequest { of: inside.of, first, rows }),
+            (Tab::Allocations, None) => MemoryPart::Allocations(AllocationsRequest {
                 sort: self.sort,
                 in_use: self.in_use,
                 only: self.only.as_ref().map(|(key, _)| *key),
@@ -117,10 +122,12 @@ impl State {
                 first,
                 rows,
             }),
-            Tab::Groups => MemoryPart::Groups(GroupsRequest { by: self.by, sort: self.groups_sort, first, rows }),
-            Tab::Pools => MemoryPart::Pools(PoolsRequest { first, rows }),
-            Tab::Growth => MemoryPart::Growth(GrowthRequest { since: self.since, by: self.growth_by, first, rows }),
-            Tab::Transfers => MemoryPart::Transfers(TransfersRequest {
+            (Tab::Groups, _) => MemoryPart::Groups(GroupsRequest { by: self.by, sort: self.groups_sort, first, rows }),
+            (Tab::Pools, _) => MemoryPart::Pools(PoolsRequest { first, rows }),
+            (Tab::Growth, _) => {
+                MemoryPart::Growth(GrowthRequest { since: self.since, by: self.growth_by, first, rows })
+            }
+            (Tab::Transfers, _) => MemoryPart::Transfers(TransfersRequest {
                 options: self.links,
                 cells: transfers::use_cells(layout.list.width),
                 first,
@@ -133,7 +140,7 @@ impl State {
     /// The window on the rows of the tab.
     pub fn window(&self) -> Window {
         match self.tab {
-            Tab::Allocations => self.allocations,
+            Tab::Allocations => self.inside.as_ref().map_or(self.allocations, |inside| inside.window),
             Tab::Groups => self.groups,
             Tab::Growth => self.growth,
             Tab::Pools => self.pools,
@@ -144,7 +151,7 @@ impl State {
     /// Likewise, to change.
     pub fn window_mut(&mut self) -> &mut Window {
         match self.tab {
-            Tab::Allocations => &mut self.allocations,
+            Tab::Allocations => self.inside.as_mut().map_or(&mut self.allocations, |inside| &mut inside.window),
             Tab::Groups => &mut self.groups,
             Tab::Growth => &mut self.growth,
             Tab::Pools => &mut self.pools,
@@ -174,7 +181,9 @@ impl State {
 
     fn allocation_rows(&self) -> Option<&AllocationsRows> {
         match self.rows.as_ref().map(|rows| &rows.part) {
-            Some(MemoryPartRows::Allocations(rows)) if self.tab == Tab::Allocations => Some(rows),
+            Some(MemoryPartRows::Allocations(rows)) if self.tab == Tab::Allocations && self.inside.is_none() => {
+                Some(rows)
+            }
             _ => None,
         }
     }
@@ -208,6 +217,43 @@ impl State {
         }
     }
 
+    /// The allocation whose blocks are listed, if any are.
+    pub fn inside(&self) -> Option<&blocks::Inside> {
+        self.inside.as_ref().filter(|_| self.tab == Tab::Allocations)
+    }
+
+    /// Lists the blocks of the cursor's allocation.
+    pub fn go_inside(&mut self) {
+        if let Some(row) = self.allocation() {
+            let name = format!("{} {}", allocations::place_of(row), row.site);
+            self.inside = Some(blocks::Inside { of: row.id, name, window: Window::default() });
+        }
+    }
+
+    /// Lists allocations again; false if they are listed.
+    pub fn leave_inside(&mut self) -> bool {
+        self.tab == Tab::Allocations && self.inside.take().is_some()
+    }
+
+    /// The blocks, if they are shown.
+    pub fn block_rows(&self) -> Option<&BlocksRows> {
+        match self.rows.as_ref().map(|rows| &rows.part) {
+            Some(MemoryPartRows::Blocks(rows)) if self.inside().is_some() => Some(rows),
+            _ => None,
+        }
+    }
+
+    /// A block, if its row has come.
+    pub fn block_at(&self, number: u64) -> Option<&BlockRow> {
+        let rows = self.block_rows()?;
+        rows.rows.get(usize::try_from(number.checked_sub(rows.first)?).ok()?)
+    }
+
+    /// The cursor's block, if its row has come.
+    pub fn block(&self) -> Option<&BlockRow> {
+        self.block_at(self.inside()?.window.cursor)
+    }
+
     /// Rows in the list; `None` until they have come.
     pub fn known_total(&self) -> Option<u64> {
         let allocations = self.allocation_rows().map(|rows| rows.total);
@@ -215,7 +261,8 @@ impl State {
         let growth = self.growth_rows().map(|rows| rows.total);
         let pools = || self.pool_rows().map(|rows| rows.total);
         let transfers = || self.transfer_rows().map(|rows| rows.total);
-        allocations.or(groups).or(growth).or_else(pools).or_else(transfers)
+        let blocks = self.block_rows().map(|rows| rows.total);
+        allocations.or(blocks).or(groups).or(growth).or_else(pools).or_else(transfers)
     }
 
     /// Rows in the list.
@@ -288,6 +335,9 @@ impl State {
                 _ => facts::of_allocation(row),
             };
         }
+        if let Some((row, rows)) = self.block().zip(self.block_rows()) {
+            return blocks::facts(row, rows);
+        }
         let growth = || self.grown().map(facts::of_growth);
         let pool = || self.pool().map(|row| row.details.clone());
         let transfer = || self.transfer().map(transfers::facts);
@@ -302,7 +352,8 @@ impl State {
             (None, None, Some(row)) => row.name.clone(),
             (None, None, None) => {
                 let transfer = || self.transfer().map(|row| row.name.clone());
-                self.pool().map(|row| row.name.clone()).or_else(transfer).unwrap_or_default()
+                let block = || self.block().map(blocks::name);
+                self.pool().map(|row| row.name.clone()).or_else(transfer).or_else(block).unwrap_or_default()
             }
         }
     }
@@ -311,7 +362,7 @@ impl State {
     pub fn go_to_row(&mut self, row: u64, height: u64) {
         let total = self.total();
         self.window_mut().put(row, total, height);
-        if self.tab == Tab::Allocations {
+        if self.tab == Tab::Allocations && self.inside.is_none() {
             self.cursor = self.allocation_at(self.allocations.cursor).map(|row| row.id);
         }
     }
@@ -319,7 +370,7 @@ impl State {
     /// Lists the allocations of this group alone; `None`: all.
     pub fn show_only(&mut self, only: Option<(GroupKey, String)>) {
         self.tab = Tab::Allocations;
-        self.only = only;
+        (self.only, self.inside) = (only, None);
         self.begin_anew();
     }
 

@@ -27,6 +27,9 @@ pub fn update(state: &mut State, action: Action, body: Size) -> Effect {
         }
         Action::NextTab => state.tab = state.tab.step(1),
         Action::PreviousTab => state.tab = state.tab.step(-1),
+        Action::Blocks => state.go_inside(),
+        // They stand in order of their addresses.
+        Action::SortNext | Action::SortPrevious | Action::SortReverse if state.inside().is_some() => {}
         Action::SortNext => sort_by_neighbour(state, cells, 1),
         Action::SortPrevious => sort_by_neighbour(state, cells, -1),
         Action::SortReverse => match state.tab {
@@ -53,7 +56,7 @@ pub fn update(state: &mut State, action: Action, body: Size) -> Effect {
         Action::Peak => state.moment = state.plot().map(|plot| plot.peak_ns),
         Action::InUse => {
             state.in_use = !state.in_use;
-            state.tab = Tab::Allocations;
+            (state.tab, state.inside) = (Tab::Allocations, None);
         }
         Action::Open if state.tab == Tab::Groups => {
             if let Some((key, name)) = state.group().map(|row| (row.key, row.name.clone())) {
@@ -61,7 +64,12 @@ pub fn update(state: &mut State, action: Action, body: Size) -> Effect {
             }
         }
         Action::Open | Action::Details => return details(state),
-        Action::Pages => return state.allocation().map(pages_of).unwrap_or_default(),
+        Action::Pages => {
+            if let Some((inside, row)) = state.inside().zip(state.block()) {
+                return Effect::Pages(inside.of.process, row.address);
+            }
+            return state.allocation().map(pages_of).unwrap_or_default();
+        }
         Action::Launcher => return state.allocation().map(call_of).unwrap_or_default(),
         _ => {}
     }
@@ -85,7 +93,7 @@ fn details(state: &mut State) -> Effect {
         return Effect::None;
     }
     // What is not known yet follows.
-    state.opened = state.tab == Tab::Allocations;
+    state.opened = state.tab == Tab::Allocations && state.inside.is_none();
     Effect::Open(Popup::Details { title, fields })
 }
 
