@@ -71,6 +71,9 @@ fn small<T: TryFrom<i128>>(value: &Value<'_>) -> Option<T> {
 fn three(value: &Value<'_>) -> [i128; 3] {
     let mut counts = [0; 3];
     if let Value::Inner(bytes) = value {
+        if let Some(counts) = plain_three(bytes) {
+            return counts;
+        }
         let mut flaws = Flaws::default();
         let mut scanner = Scanner::new(bytes, &mut flaws);
         scanner.at = 1;
@@ -82,6 +85,25 @@ fn three(value: &Value<'_>) -> [i128; 3] {
         }
     }
     counts
+}
+
+/// The commonest: `[128, 1, 1]`.
+fn plain_three(bytes: &[u8]) -> Option<[i128; 3]> {
+    let mut counts = [0u64; 3];
+    let mut places = counts.iter_mut();
+    let (mut place, mut before) = (places.next()?, b'[');
+    for &byte in bytes.strip_prefix(b"[")?.strip_suffix(b"]")? {
+        match (byte, before) {
+            (b'0'..=b'9', b'0'..=b'9' | b' ' | b',' | b'[') => {
+                *place = place.checked_mul(10)?.checked_add(u64::from(byte - b'0'))?;
+            }
+            (b',', b'0'..=b'9') => place = places.next()?,
+            (b' ', b',') => {}
+            _ => return None,
+        }
+        before = byte;
+    }
+    before.is_ascii_digit().then(|| counts.map(i128::from))
 }
 
 /// Where it runs: device, context and stream.
@@ -373,6 +395,23 @@ fn overhead(name: &str) -> u32 {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn threes_are_read_either_way() {
+        for (text, plain) in [
+            (&b"[128, 1, 1]"[..], Some([128, 1, 1])),
+            (b"[7]", Some([7, 0, 0])),
+            (b"[1,2, 3]", Some([1, 2, 3])),
+            (b"[]", None),
+            (b"[1, 2, 3, 4]", None),
+            (b"[1 2]", None),
+            (b"[-1]", None),
+        ] {
+            assert_eq!(plain_three(text), plain, "{text:?}");
+        }
+        assert_eq!(three(&Value::Inner(b"[1,2 , 3]")), [1, 2, 3]);
+        assert_eq!(three(&Value::Inner(b"[\"5\", 2.5, [3]]")), [5, 2, 0]);
+    }
 
     #[test]
     fn copies_say_what_they_are_in_their_names() {

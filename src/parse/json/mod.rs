@@ -5,6 +5,7 @@
 //! be is read as it was meant where that is clear, and told as [`Flaw`]s with their places. [`number`] makes integers of
 //! decimals with no floating point between.
 
+mod block;
 pub mod number;
 mod scanner;
 mod string;

@@ -9,12 +9,14 @@ const EXPONENT: i32 = 100_000;
 /// A leading plus, leading zeros, a point without digits on one side and an exponent without digits are let pass.
 #[must_use]
 pub fn scaled(text: &[u8], scale: i32) -> Option<i64> {
-    // The commonest: up to 18 digits with a point among them.
     let (negative, digits) = match text.split_first()? {
         (b'-', rest) => (true, rest),
         (b'+', rest) => (false, rest),
         _ => (false, text),
     };
+    if let Some(value) = short(digits, scale) {
+        return Some(if negative { -value } else { value });
+    }
     let (mut mantissa, mut fraction, mut point, mut any) = (0u128, 0i32, false, false);
     let mut dropped = 0i32;
     let mut rest = digits;
@@ -49,6 +51,32 @@ pub fn scaled(text: &[u8], scale: i32) -> Option<i64> {
     Some(if negative { -value } else { value })
 }
 
+/// The commonest: up to 18 digits with a point among them, and no exponent.
+#[inline]
+fn short(digits: &[u8], scale: i32) -> Option<i64> {
+    const TENS: [i64; 8] = [1, 10, 100, 1000, 10_000, 100_000, 1_000_000, 10_000_000];
+    let mut value = 0i64;
+    let mut point = None;
+    for (at, &byte) in digits.iter().enumerate() {
+        let digit = byte.wrapping_sub(b'0');
+        if digit < 10 {
+            value = value.wrapping_mul(10).wrapping_add(i64::from(digit));
+        } else if byte == b'.' && point.is_none() {
+            point = Some(at);
+        } else {
+            return None;
+        }
+    }
+    let count = digits.len() - usize::from(point.is_some());
+    let fraction = point.map_or(0, |at| digits.len() - at - 1);
+    if !(1..=18).contains(&count) {
+        return None;
+    }
+    let power = scale - fraction as i32;
+    let factor = *TENS.get(power.unsigned_abs() as usize)?;
+    if power >= 0 { value.checked_mul(factor) } else { Some(value / factor) }
+}
+
 fn exponent(text: &[u8]) -> Option<i32> {
     let (negative, digits) = match text.split_first() {
         Some((b'-', rest)) => (true, rest),
@@ -81,6 +109,10 @@ fn shift(mantissa: u128, power: i32) -> u128 {
 /// An integer, whole: `None` where it has a point or an exponent, or is beyond 128 bits.
 #[must_use]
 pub fn integer(text: &[u8]) -> Option<i128> {
+    if !text.is_empty() && text.len() <= 18 && text.iter().all(u8::is_ascii_digit) {
+        let value = text.iter().fold(0i64, |value, byte| value * 10 + i64::from(byte - b'0'));
+        return Some(i128::from(value));
+    }
     std::str::from_utf8(text).ok()?.parse().ok()
 }
 
@@ -128,6 +160,13 @@ mod tests {
             prop_assert_eq!(scaled(text.as_bytes(), 3), Some(if negative { -ns } else { ns }));
             let text = format!("{}e-3", text.replace('.', ""));
             prop_assert_eq!(scaled(text.as_bytes(), 3), Some(if negative { -ns } else { ns }));
+        }
+
+        #[test]
+        fn the_short_way_is_the_long_way(digits in "[0-9]{0,18}\\.?[0-9]{0,18}", scale in -3i32..10) {
+            // An exponent of nothing goes the long way.
+            let long = format!("{digits}e0");
+            prop_assert_eq!(scaled(digits.as_bytes(), scale), scaled(long.as_bytes(), scale));
         }
 
         #[test]

@@ -1,5 +1,6 @@
 //! Values in a piece of JSON.
 
+use super::block::{Block, end_of_text, past_space};
 use super::string::{Str, Wrong};
 use std::borrow::Cow;
 
@@ -70,6 +71,22 @@ pub enum Value<'a> {
     Inner(&'a [u8]),
 }
 
+/// Bytes of numbers and words.
+static PARTS: [bool; 256] = {
+    let mut parts = [false; 256];
+    let mut byte = 0;
+    while byte < 256 {
+        parts[byte] = (byte as u8).is_ascii_alphanumeric() || matches!(byte as u8, b'+' | b'-' | b'.' | b'_');
+        byte += 1;
+    }
+    parts
+};
+
+#[inline]
+fn is_part(byte: u8) -> bool {
+    PARTS[usize::from(byte)]
+}
+
 /// Reads values from a piece, one after another.
 pub struct Scanner<'a, 'f> {
     bytes: &'a [u8],
@@ -90,11 +107,11 @@ impl<'a, 'f> Scanner<'a, 'f> {
     /// At the end of the piece.
     #[inline]
     pub fn peek(&mut self) -> Result<u8, Stop> {
-        loop {
-            match self.bytes.get(self.at) {
-                Some(b' ' | b'\n' | b'\r' | b'\t') => self.at += 1,
-                Some(&byte) => return Ok(byte),
-                None => return Err(Stop::Incomplete),
+        match self.bytes.get(self.at) {
+            Some(&byte) if byte > b' ' => Ok(byte),
+            _ => {
+                self.at = past_space(self.bytes, self.at);
+                self.bytes.get(self.at).copied().ok_or(Stop::Incomplete)
             }
         }
     }
@@ -116,11 +133,22 @@ impl<'a, 'f> Scanner<'a, 'f> {
     /// At the end of the piece, or where there is no key.
     #[inline]
     pub fn key(&mut self, first: bool) -> Result<Option<Str<'a>>, Stop> {
-        if !self.another(first, b'}')? {
-            return Ok(None);
+        let begun = self.at;
+        let mut next = self.peek()?;
+        let comma = next == b',' && !first;
+        if comma {
+            self.at += 1;
+            next = self.peek()?;
         }
-        if self.peek()? != b'"' {
-            return Err(Stop::Malformed);
+        // Mostly that was all.
+        if next != b'"' || !first && !comma {
+            self.at = begun;
+            if !self.another(first, b'}')? {
+                return Ok(None);
+            }
+            if self.peek()? != b'"' {
+                return Err(Stop::Malformed);
+            }
         }
         let key = self.string()?;
         if self.take(b':')? { Ok(Some(key)) } else { Err(Stop::Malformed) }
@@ -165,18 +193,18 @@ impl<'a, 'f> Scanner<'a, 'f> {
     #[inline]
     fn string(&mut self) -> Result<Str<'a>, Stop> {
         let start = self.at + 1;
-        let mut at = start;
-        let mut escaped = false;
-        loop {
-            let rest = self.bytes.get(at..).ok_or(Stop::Incomplete)?;
-            // Most are short.
-            let near = rest.iter().take(16).position(|&byte| byte == b'"' || byte == b'\\');
-            let found = near.or_else(|| memchr::memchr2(b'"', b'\\', rest)).ok_or(Stop::Incomplete)?;
-            at += found;
-            if self.bytes.get(at) == Some(&b'"') {
-                break;
-            }
-            escaped = true;
+        let end = end_of_text(self.bytes, start).ok_or(Stop::Incomplete)?;
+        if self.bytes.get(end) != Some(&b'"') {
+            return self.escaped(start, end);
+        }
+        self.at = end + 1;
+        Ok(Str { raw: self.bytes.get(start..end).unwrap_or(&[]), escaped: false })
+    }
+
+    /// A string from `start` on whose first backslash is at `at`.
+    #[cold]
+    fn escaped(&mut self, start: usize, mut at: usize) -> Result<Str<'a>, Stop> {
+        while self.bytes.get(at) != Some(&b'"') {
             match self.bytes.get(at + 1) {
                 Some(b'"' | b'\\' | b'/' | b'b' | b'f' | b'n' | b'r' | b't') => {}
                 Some(b'u') => {
@@ -188,10 +216,10 @@ impl<'a, 'f> Scanner<'a, 'f> {
                 Some(_) => self.flaws.add(Flaw::Escape, at),
                 None => return Err(Stop::Incomplete),
             }
-            at += 2;
+            at = end_of_text(self.bytes, at + 2).ok_or(Stop::Incomplete)?;
         }
         self.at = at + 1;
-        Ok(Str { raw: self.bytes.get(start..at).unwrap_or(&[]), escaped })
+        Ok(Str { raw: self.bytes.get(start..at).unwrap_or(&[]), escaped: true })
     }
 
     /// The next value.
@@ -213,13 +241,26 @@ impl<'a, 'f> Scanner<'a, 'f> {
     }
 
     /// A number or a word.
+    #[inline]
     fn word(&mut self, start: usize) -> Result<Value<'a>, Stop> {
         let rest = self.bytes.get(start..).unwrap_or(&[]);
-        let is_part = |byte: &u8| byte.is_ascii_alphanumeric() || matches!(byte, b'+' | b'-' | b'.' | b'_');
-        let length = rest.iter().position(|byte| !is_part(byte)).ok_or(Stop::Incomplete)?;
+        let near = Block::at(rest, 0).map_or(0, |block| (!block.digits()).trailing_zeros() as usize);
+        let length = match rest.get(near) {
+            Some(&byte) if near > 0 && !is_part(byte) => near,
+            _ => rest.iter().position(|&byte| !is_part(byte)).ok_or(Stop::Incomplete)?,
+        };
         let word = rest.get(..length).unwrap_or(&[]);
+        if word.first().is_some_and(u8::is_ascii_digit) {
+            self.at = start + length;
+            return Ok(Value::Number(word));
+        }
+        self.other(start, word)
+    }
+
+    /// What does not begin with a digit.
+    fn other(&mut self, start: usize, word: &'a [u8]) -> Result<Value<'a>, Stop> {
         let Some(first) = word.first() else { return Err(Stop::Malformed) };
-        self.at = start + length;
+        self.at = start + word.len();
         match word {
             b"true" | b"True" => Ok(Value::Bool(true)),
             b"false" | b"False" => Ok(Value::Bool(false)),
@@ -228,7 +269,7 @@ impl<'a, 'f> Scanner<'a, 'f> {
                 self.flaws.add(Flaw::NotFinite, start);
                 Ok(Value::NotFinite)
             }
-            _ if first.is_ascii_digit() || matches!(first, b'-' | b'+' | b'.') => {
+            _ if matches!(first, b'-' | b'+' | b'.') => {
                 if matches!(first, b'+' | b'.') {
                     self.flaws.add(Flaw::Number, start);
                 }
@@ -240,24 +281,52 @@ impl<'a, 'f> Scanner<'a, 'f> {
 
     /// Skips an array or object, whose opening bracket comes next, however deep it is.
     fn skip_inner(&mut self) -> Result<(), Stop> {
-        let mut depth = 0u64;
-        loop {
-            let rest = self.bytes.get(self.at..).ok_or(Stop::Incomplete)?;
-            let found = rest.iter().position(|byte| matches!(byte, b'"' | b'{' | b'[' | b'}' | b']'));
-            self.at += found.ok_or(Stop::Incomplete)?;
-            match self.bytes.get(self.at) {
-                Some(b'"') => {
+        let (mut depth, mut at) = (0u64, self.at);
+        'blocks: while let Some(block) = Block::at(self.bytes, at) {
+            let mut marks = block.structure();
+            while marks != 0 {
+                let here = at + marks.trailing_zeros() as usize;
+                match self.bytes.get(here) {
+                    Some(b'"') => {
+                        self.at = here;
+                        self.string()?;
+                        at = self.at;
+                        continue 'blocks;
+                    }
+                    Some(b'{' | b'[') => depth += 1,
+                    _ => depth = depth.saturating_sub(1),
+                }
+                if depth == 0 {
+                    self.at = here + 1;
+                    return Ok(());
+                }
+                marks &= marks - 1;
+            }
+            at += Block::BYTES;
+        }
+        // What is left at the end of the piece.
+        while let Some(&byte) = self.bytes.get(at) {
+            self.at = at;
+            match byte {
+                b'"' => {
                     self.string()?;
+                    at = self.at;
                     continue;
                 }
-                Some(b'{' | b'[') => depth += 1,
-                _ => depth = depth.saturating_sub(1),
+                b'{' | b'[' => depth += 1,
+                b'}' | b']' => depth = depth.saturating_sub(1),
+                _ => {
+                    at += 1;
+                    continue;
+                }
             }
-            self.at += 1;
+            at += 1;
             if depth == 0 {
+                self.at = at;
                 return Ok(());
             }
         }
+        Err(Stop::Incomplete)
     }
 
     /// A string's text; what is wrong with it is told.

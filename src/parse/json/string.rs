@@ -26,11 +26,14 @@ impl<'a> Str<'a> {
     /// Its text; escapes that are none stand as they are.
     #[must_use]
     pub fn text(&self, wrong: &mut Wrong) -> Cow<'a, str> {
-        wrong.control |= self.raw.iter().any(|&byte| byte < 0x20);
+        // The smallest of all is found many at a time.
+        wrong.control |= self.raw.iter().fold(u8::MAX, |least, &byte| least.min(byte)) < 0x20;
         if !self.escaped {
-            let text = String::from_utf8_lossy(self.raw);
-            wrong.utf8 |= matches!(text, Cow::Owned(_));
-            return text;
+            if let Ok(text) = std::str::from_utf8(self.raw) {
+                return Cow::Borrowed(text);
+            }
+            wrong.utf8 = true;
+            return String::from_utf8_lossy(self.raw);
         }
         let bytes = unescaped(self.raw, wrong);
         let text = match String::from_utf8(bytes) {

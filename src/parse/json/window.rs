@@ -1,11 +1,12 @@
 //! The part of an input that is being looked at.
 
+use super::block::past_space;
 use super::scanner::Stop;
 use crate::parse::imported::Place;
 use std::io::{self, Read};
 
-/// Bytes that are read at once.
-const READ: usize = 1 << 20;
+/// Bytes that are read at once: what fits into a core's own cache.
+const READ: usize = 1 << 18;
 /// Longest piece that is held: what is longer is not read as one value.
 const LONGEST: usize = 64 << 20;
 
@@ -80,18 +81,12 @@ impl<R: Read> Window<R> {
     /// When the input cannot be read.
     pub fn peek(&mut self) -> io::Result<Option<u8>> {
         loop {
-            let space = |byte: &u8| matches!(byte, b' ' | b'\n' | b'\r' | b'\t');
-            match self.rest().iter().position(|byte| !space(byte)) {
-                Some(skip) => {
-                    self.advance(skip);
-                    return Ok(self.rest().first().copied());
-                }
-                None => {
-                    self.at = self.bytes.len();
-                    if !self.more()? {
-                        return Ok(None);
-                    }
-                }
+            self.at = past_space(&self.bytes, self.at);
+            if let Some(&byte) = self.bytes.get(self.at) {
+                return Ok(Some(byte));
+            }
+            if !self.more()? {
+                return Ok(None);
             }
         }
     }
