@@ -474,7 +474,7 @@ impl Target {
             *name = binding.string(Text(*name), texts)?;
         }
         let moment = if work.times().0 == 0 { 0 } else { moment };
-        binding.work(&work.bytes(device, correlation), moment)
+        work.with_bytes(device, correlation, |bytes| binding.work(bytes, moment))
     }
 
     /// Index of the process that has the file of this one.

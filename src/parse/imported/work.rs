@@ -110,8 +110,8 @@ impl Work {
         matches!(self, Self::Kernel(_) | Self::Copy(_) | Self::Set(_) | Self::Graph(_))
     }
 
-    /// The record's bytes: as many slots as are needed.
-    pub fn bytes(mut self, device: u16, correlation: u32) -> Vec<u8> {
+    /// Calls `with` with the record's bytes: as many slots as are needed.
+    pub fn with_bytes<T>(mut self, device: u16, correlation: u32, with: impl FnOnce(&[u8]) -> T) -> T {
         let kind = match &self {
             Self::Kernel(_) => wire::KIND_KERNEL,
             Self::Copy(_) => wire::KIND_COPY,
@@ -148,7 +148,7 @@ impl Work {
         if let Some(place) = bytes.first_chunk_mut::<8>() {
             *place = head.to_le_bytes();
         }
-        bytes.get(..length).unwrap_or(bytes).to_vec()
+        with(bytes.get(..length).unwrap_or(bytes))
     }
 }
 
@@ -156,19 +156,23 @@ impl Work {
 mod tests {
     use super::*;
 
+    fn bytes(work: Work, device: u16, correlation: u32) -> Vec<u8> {
+        work.with_bytes(device, correlation, <[u8]>::to_vec)
+    }
+
     #[test]
     fn records_take_the_slots_they_need() {
         let copy = wire::Copied { start: 5, end: 9, bytes: 7, ..Default::default() };
         let mut work = Work::Copy(copy);
         work.place();
         assert_eq!(work.times(), (6, 10));
-        assert_eq!(work.bytes(1, 2).len(), SLOT_BYTES);
-        assert_eq!(Work::Copy(wire::Copied { node: 1, ..copy }).bytes(1, 2).len(), 2 * SLOT_BYTES);
-        assert_eq!(Work::Kernel(wire::Kernel::default()).bytes(0, 0).len(), 2 * SLOT_BYTES);
+        assert_eq!(bytes(work, 1, 2).len(), SLOT_BYTES);
+        assert_eq!(bytes(Work::Copy(wire::Copied { node: 1, ..copy }), 1, 2).len(), 2 * SLOT_BYTES);
+        assert_eq!(bytes(Work::Kernel(wire::Kernel::default()), 0, 0).len(), 2 * SLOT_BYTES);
         let mut work = Work::Set(wire::Set { start: Work::UNKNOWN, ..Default::default() });
         work.place();
         assert_eq!(work.times(), (0, 0));
-        let head = work.bytes(3, 4);
+        let head = bytes(work, 3, 4);
         assert_eq!(Head::from_word(u64::from_le_bytes(*head.first_chunk().unwrap())).a, 3);
     }
 }

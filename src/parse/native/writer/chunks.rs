@@ -6,8 +6,9 @@ use umtui_wire::chunk::{
     self, ChunkHeader, DESK_BYTES, DESKS_AT, Desk, KIND_DESKS, KIND_EVENTS, OpenCall, STATE_OPEN, STATE_SEALED,
 };
 use umtui_wire::clock::ClockTriple;
+use umtui_wire::frame::is_event;
 use umtui_wire::header::{CHUNK_UNIT, HEADER_BYTES};
-use umtui_wire::record::Slot;
+use umtui_wire::record::{Head, Slot};
 use zerocopy::{FromZeros, IntoBytes};
 
 use super::NativeWriter;
@@ -24,6 +25,21 @@ pub struct Filling {
 impl Filling {
     pub fn fits(&self, slots: usize) -> bool {
         self.slots.len() + slots <= capacity(self.header.bytes) as usize
+    }
+
+    /// Appends records; `ticks` are the start and end of a call among them.
+    pub fn take(&mut self, slots: &[Slot], ticks: Option<(u64, u64)>) {
+        self.slots.extend_from_slice(slots);
+        let (mut events, mut rest) = (0, slots);
+        while let Some(slot) = rest.first() {
+            let head = Head::from_word(slot[0]);
+            events += usize::from(is_event(head.kind));
+            rest = rest.get(1 + usize::from(head.extra)..).unwrap_or(&[]);
+        }
+        self.header.others += (slots.len() - events) as u32;
+        if let Some((first, last)) = ticks {
+            self.ticks = (self.ticks.0.min(first), self.ticks.1.max(last));
+        }
     }
 }
 
@@ -42,7 +58,7 @@ impl<W: Write + Seek> NativeWriter<W> {
         header.opened = self.triple(moment);
         self.end += bytes;
         self.sequence += 1;
-        Filling { header, slots: Vec::new(), ticks: (u64::MAX, 0) }
+        Filling { header, slots: std::mem::take(&mut self.spare), ticks: (u64::MAX, 0) }
     }
 
     /// A clock reading that agrees with the start at the file's rate.
@@ -70,6 +86,8 @@ impl<W: Write + Seek> NativeWriter<W> {
         self.out.write_all(chunk.header.as_bytes())?;
         self.out.write_all(slots)?;
         if self.sparse {
+            chunk.slots.clear();
+            self.spare = chunk.slots;
             return Ok(());
         }
         let rest = (chunk.header.bytes as usize).saturating_sub(chunk::HEADER_BYTES + slots.len());

@@ -12,7 +12,6 @@ use std::io::{self, Seek, Write};
 use umtui_wire::activity::{KIND_SUBMIT, POINTERS_CUT, POINTERS_MAX};
 use umtui_wire::chunk::{DESK_CALLS, KIND_EVENTS, OpenCall};
 use umtui_wire::clock::ClockTriple;
-use umtui_wire::frame::is_event;
 use umtui_wire::header::{CHUNK_MAX, CHUNK_UNIT};
 use umtui_wire::record::{
     ARGUMENTS_AT, FLAG_LONG, Head, KIND_CALL, KIND_CLOCK, KIND_LOST, KIND_THREAD, SLOT_BYTES, Slot, pack_site,
@@ -31,7 +30,10 @@ pub struct NativeWriter<W: Write + Seek> {
     threads: BTreeMap<u32, Filling>,
     desks: BTreeMap<u32, Vec<OpenCall>>,
     /// What goes before each thread's next call.
-    submits: BTreeMap<u32, Vec<Slot>>,
+    submits: rustc_hash::FxHashMap<u32, Vec<Slot>>,
+    /// A record that is being put together; kept for its room, as the next one is for a chunk's.
+    record: Vec<Slot>,
+    spare: Vec<Slot>,
     next_string: u32,
     strings: rustc_hash::FxHashMap<Vec<u8>, u32>,
     next_api: u16,
@@ -59,7 +61,9 @@ impl<W: Write + Seek> NativeWriter<W> {
             definitions: None,
             threads: BTreeMap::new(),
             desks: BTreeMap::new(),
-            submits: BTreeMap::new(),
+            submits: rustc_hash::FxHashMap::default(),
+            record: Vec::new(),
+            spare: Vec::new(),
             next_string: 1,
             strings: rustc_hash::FxHashMap::default(),
             next_api: 0,
@@ -93,23 +97,32 @@ impl<W: Write + Seek> NativeWriter<W> {
         let extra = u8::try_from(length.saturating_sub(SLOT_BYTES).div_ceil(SLOT_BYTES)).map_err(|_| too_long())?;
         let flags = if long { call.flags | FLAG_LONG } else { call.flags & !FLAG_LONG };
         let head = Head { kind: KIND_CALL, extra, a: call.api, b: call.status };
-        let mut bytes = Vec::with_capacity(SLOT_BYTES * (1 + usize::from(extra)));
-        for word in [head.word(), call.start, pack_site(call.site, call.depth, flags)] {
-            bytes.extend_from_slice(&word.to_le_bytes());
+        let mut slots = std::mem::take(&mut self.record);
+        slots.clear();
+        // Both in one chunk.
+        if let Some(submit) = self.submits.remove(&thread) {
+            slots.extend(submit);
         }
-        bytes.extend_from_slice(&(call.duration as u32).to_le_bytes());
-        bytes.extend_from_slice(&call.arguments);
-        let mut slots = slots_of(&bytes, extra);
-        if let Some(last) = slots.last_mut().filter(|_| long) {
-            last[5] = call.duration;
+        let at = slots.len();
+        slots.resize(at + 1 + usize::from(extra), [0; 6]);
+        if let Some(own) = slots.get_mut(at..) {
+            if let Some(first) = own.first_mut() {
+                let duration = u64::from(call.duration as u32);
+                *first = [head.word(), call.start, pack_site(call.site, call.depth, flags), duration, 0, 0];
+            }
+            let place = own.as_mut_bytes().get_mut(ARGUMENTS_AT..ARGUMENTS_AT + call.arguments.len());
+            if let Some(place) = place {
+                place.copy_from_slice(&call.arguments);
+            }
+            if let Some(last) = own.last_mut().filter(|_| long) {
+                last[5] = call.duration;
+            }
         }
         let end = call.start.saturating_add(call.duration);
         self.newest = self.newest.max(end);
-        // Both in one chunk.
-        if let Some(submit) = self.submits.remove(&thread) {
-            slots.splice(..0, submit);
-        }
-        self.append(thread, &slots, end, Some((call.start, end)))
+        let done = self.append(thread, &slots, end, Some((call.start, end)));
+        self.record = slots;
+        done
     }
 
     /// Appends a record of [`umtui_wire::activity`] that was written at about `moment`, ticks: as many of its slots as its
@@ -128,7 +141,11 @@ impl<W: Write + Seek> NativeWriter<W> {
     pub fn record_bytes(&mut self, thread: u32, bytes: &[u8], moment: u64) -> io::Result<()> {
         let head = bytes.first_chunk::<8>().map_or(0, |word| u64::from_le_bytes(*word));
         self.newest = self.newest.max(moment);
-        self.append(thread, &slots_of(bytes, Head::from_word(head).extra), moment, None)
+        let mut slots = std::mem::take(&mut self.record);
+        fill(&mut slots, bytes, Head::from_word(head).extra);
+        let done = self.append(thread, &slots, moment, None);
+        self.record = slots;
+        done
     }
 
     /// Names a thread.
@@ -223,31 +240,26 @@ impl<W: Write + Seek> NativeWriter<W> {
 
     /// Appends a record that was complete at `moment`.
     fn append(&mut self, thread: u32, slots: &[Slot], moment: u64, ticks: Option<(u64, u64)>) -> io::Result<()> {
-        let far = |chunk: &Filling| chunk.header.opened.ticks.abs_diff(moment) > APART;
-        let full = self.threads.get(&thread).is_some_and(|chunk| !chunk.fits(slots.len()) || far(chunk));
-        if full {
-            self.long.insert(thread);
-            if let Some(chunk) = self.threads.remove(&thread) {
-                let next = self.open(KIND_EVENTS, thread, moment);
-                self.threads.insert(thread, next);
-                self.put_chunk(chunk, true)?;
+        let near = |chunk: &Filling| chunk.header.opened.ticks.abs_diff(moment) <= APART;
+        match self.threads.get_mut(&thread) {
+            Some(chunk) if chunk.fits(slots.len()) && near(chunk) => {
+                chunk.take(slots, ticks);
+                return Ok(());
             }
-        } else if !self.threads.contains_key(&thread) {
-            let chunk = self.open(KIND_EVENTS, thread, moment);
-            self.threads.insert(thread, chunk);
+            Some(_) => {
+                self.long.insert(thread);
+                let next = self.open(KIND_EVENTS, thread, moment);
+                if let Some(chunk) = self.threads.insert(thread, next) {
+                    self.put_chunk(chunk, true)?;
+                }
+            }
+            None => {
+                let chunk = self.open(KIND_EVENTS, thread, moment);
+                self.threads.insert(thread, chunk);
+            }
         }
         if let Some(chunk) = self.threads.get_mut(&thread) {
-            chunk.slots.extend_from_slice(slots);
-            let (mut events, mut rest) = (0, slots);
-            while let Some(slot) = rest.first() {
-                let head = Head::from_word(slot[0]);
-                events += usize::from(is_event(head.kind));
-                rest = rest.get(1 + usize::from(head.extra)..).unwrap_or(&[]);
-            }
-            chunk.header.others += (slots.len() - events) as u32;
-            if let Some((first, last)) = ticks {
-                chunk.ticks = (chunk.ticks.0.min(first), chunk.ticks.1.max(last));
-            }
+            chunk.take(slots, ticks);
         }
         Ok(())
     }
@@ -255,13 +267,19 @@ impl<W: Write + Seek> NativeWriter<W> {
 
 /// The slots of a record whose first bytes are these.
 fn slots_of(bytes: &[u8], extra: u8) -> Vec<Slot> {
-    let mut slots = vec![[0u64; 6]; 1 + usize::from(extra)];
+    let mut slots = Vec::new();
+    fill(&mut slots, bytes, extra);
+    slots
+}
+
+fn fill(slots: &mut Vec<Slot>, bytes: &[u8], extra: u8) {
+    slots.clear();
+    slots.resize(1 + usize::from(extra), [0; 6]);
     let place = slots.as_mut_bytes();
     let count = bytes.len().min(place.len());
     if let (Some(to), Some(from)) = (place.get_mut(..count), bytes.get(..count)) {
         to.copy_from_slice(from);
     }
-    slots
 }
 
 fn too_long() -> io::Error {
