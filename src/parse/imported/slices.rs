@@ -64,6 +64,10 @@ impl Item for Slice {
     fn key(&self) -> Self::Key {
         (self.thread, self.start, Reverse(self.end), self.sequence)
     }
+
+    fn group(&self) -> u32 {
+        self.thread
+    }
 }
 
 impl Slice {

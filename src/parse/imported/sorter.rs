@@ -20,6 +20,42 @@ pub trait Item: Copy + FromBytes + IntoBytes + Immutable {
 
     /// That of this item.
     fn key(&self) -> Self::Key;
+
+    /// A small number that comes before all else in the order of keys, if there is one.
+    fn group(&self) -> u32 {
+        0
+    }
+}
+
+/// Sorts items. Inputs have their threads mixed, each of which is in order for long stretches: put apart they take little
+/// sorting, and the stable sort makes use of such stretches.
+fn arrange<T: Item>(items: &mut Vec<T>) {
+    if items.is_sorted_by_key(T::key) {
+        return;
+    }
+    let groups = items.iter().map(|item| item.group() as usize + 1).max().unwrap_or(0);
+    if groups <= 1 || groups > items.len() {
+        items.sort_by_key(T::key);
+        return;
+    }
+    let mut ends = vec![0usize; groups + 1];
+    for item in &*items {
+        ends[item.group() as usize + 1] += 1;
+    }
+    for group in 0..groups {
+        ends[group + 1] += ends[group];
+    }
+    let mut apart = vec![T::new_zeroed(); items.len()];
+    let mut next = ends.clone();
+    for item in &*items {
+        let place = &mut next[item.group() as usize];
+        apart[*place] = *item;
+        *place += 1;
+    }
+    for ends in ends.windows(2) {
+        apart[ends[0]..ends[1]].sort_by_key(T::key);
+    }
+    *items = apart;
 }
 
 /// Items to be sorted.
@@ -57,8 +93,7 @@ impl<T: Item> Sorter<T> {
     }
 
     fn spill(&mut self, spool: &Spool) -> io::Result<()> {
-        // Inputs are in order for long stretches, which the stable sort makes use of.
-        self.held.sort_by_key(T::key);
+        arrange(&mut self.held);
         if self.file.is_none() {
             self.file = Some(spool()?);
         }
@@ -75,8 +110,7 @@ impl<T: Item> Sorter<T> {
     /// All of them, in order.
     #[must_use]
     pub fn finish(mut self) -> Merged<T> {
-        // Inputs are in order for long stretches, which the stable sort makes use of.
-        self.held.sort_by_key(T::key);
+        arrange(&mut self.held);
         let mut runs: Vec<Run<T>> = Vec::new();
         for ends in self.ends.windows(2) {
             if let [at, end] = *ends {
@@ -169,6 +203,9 @@ mod tests {
         type Key = (u64, u64);
         fn key(&self) -> (u64, u64) {
             (self.0, self.1)
+        }
+        fn group(&self) -> u32 {
+            (self.0 / 10) as u32
         }
     }
 
