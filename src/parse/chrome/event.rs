@@ -25,6 +25,10 @@ pub struct Event<'a> {
     pub id: Value<'a>,
     /// Flows that end or begin at this slice.
     pub bound: Value<'a>,
+    /// They end at this slice.
+    pub flow_in: bool,
+    /// They begin at this slice.
+    pub flow_out: bool,
     /// The rest.
     pub args: Value<'a>,
 }
@@ -53,6 +57,8 @@ impl<'a> Event<'a> {
                 b"dur" => event.dur = value,
                 b"id" | b"id2" => event.id = value,
                 b"bind_id" => event.bound = value,
+                b"flow_in" => event.flow_in = value == Value::Bool(true),
+                b"flow_out" => event.flow_out = value == Value::Bool(true),
                 b"args" => event.args = value,
                 _ => {}
             }

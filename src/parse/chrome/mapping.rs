@@ -1,7 +1,9 @@
 //! Events to what the target knows.
 
 use super::category::Category;
+use super::counters::Counters;
 use super::event::{Event, integer, raw_of};
+use super::flows::Flows;
 use super::{gpu, host, meta};
 use crate::parse::imported::{
     Edge, Function, Imported, Key, Place, Process, Range, Repair, Target, Text, Thread, api_name,
@@ -47,7 +49,8 @@ pub struct Mapping {
     last_tid: (Vec<u8>, usize, Thread),
     domains: FxHashMap<Box<[u8]>, Text>,
     last_domain: (Vec<u8>, Text),
-    last_function: (bool, Vec<u8>, Function),
+    of_runtime: FxHashMap<Box<str>, Function>,
+    of_driver: FxHashMap<Box<str>, Function>,
     /// Device of each context.
     pub contexts: FxHashMap<u32, u16>,
     /// `baseTimeNanoseconds`.
@@ -56,6 +59,8 @@ pub struct Mapping {
     pub kineto: bool,
     /// `distributedInfo`.
     pub rank: Option<u32>,
+    counters: Counters,
+    flows: Flows,
 }
 
 impl Mapping {
@@ -72,11 +77,14 @@ impl Mapping {
             last_tid: (Vec::new(), usize::MAX, Thread::default()),
             domains: FxHashMap::default(),
             last_domain: (Vec::new(), Text::NONE),
-            last_function: (false, Vec::new(), Function::default()),
+            of_runtime: FxHashMap::default(),
+            of_driver: FxHashMap::default(),
             contexts: FxHashMap::default(),
             base: None,
             kineto: false,
             rank: None,
+            counters: Counters::default(),
+            flows: Flows::default(),
         }
     }
 
@@ -93,12 +101,13 @@ impl Mapping {
             }
             b"C" => {
                 self.target.unplaced("counters");
+                self.counters.take(event);
                 return Ok(());
             }
             b"s" | b"t" | b"f" => {
                 // Those between calls and work are known by the correlation, too.
                 if !matches!(event.category.raw, b"ac2g" | b"async_cpu_to_gpu") {
-                    self.target.unplaced("flows");
+                    self.flows.take(event);
                 }
                 return Ok(());
             }
@@ -122,7 +131,7 @@ impl Mapping {
             0
         });
         if event.bound != Value::None {
-            self.target.unplaced("flows");
+            self.flows.bound(event);
         }
         match phase {
             b"X" => self.complete(event, start, scanner),
@@ -203,20 +212,22 @@ impl Mapping {
                 text
             }
         };
-        self.last_domain = (category.raw.to_vec(), text);
+        keep(&mut self.last_domain.0, category.raw);
+        self.last_domain.1 = text;
         text
     }
 
     /// A function by its name as the input has it.
     pub fn function(&mut self, layer: Layer, name: &str) -> Function {
-        let is_driver = layer == Layer::Driver;
-        let (known_layer, known, function) = &self.last_function;
-        if *known_layer == is_driver && known == name.as_bytes() && !name.is_empty() {
-            return *function;
+        let known = if layer == Layer::Driver { &mut self.of_driver } else { &mut self.of_runtime };
+        if let Some(&function) = known.get(name) {
+            return function;
         }
         let function = self.target.function(layer, api_name(name), "");
         self.target.called(function, name);
-        self.last_function = (is_driver, name.as_bytes().to_vec(), function);
+        if known.len() < 10_000 {
+            known.insert(name.into(), function);
+        }
         function
     }
 
@@ -243,7 +254,8 @@ impl Mapping {
                 at
             }
         };
-        self.last_pid = (raw.to_vec(), at);
+        keep(&mut self.last_pid.0, raw);
+        self.last_pid.1 = at;
         at
     }
 
@@ -269,7 +281,8 @@ impl Mapping {
                 thread
             }
         };
-        self.last_tid = (raw.to_vec(), at, thread);
+        keep(&mut self.last_tid.0, raw);
+        (self.last_tid.1, self.last_tid.2) = (at, thread);
         thread
     }
 
@@ -309,11 +322,24 @@ impl Mapping {
             (None, Some((first, _))) if first >= EPOCH => self.target.wall_clock(0),
             _ => self.target.note("no time of day is known: the file's clock begins anywhere".to_owned()),
         }
+        let lines: Vec<String> = self.flows.lines().chain(self.counters.lines()).collect();
+        lines.into_iter().for_each(|line| self.target.note(line));
         for what in [What::Migrations, What::Faults, What::Pointers] {
             self.target.never(what);
         }
         self.target.finish()
     }
+}
+
+/// Keeps `now` in place of what was there.
+fn keep(place: &mut Vec<u8>, now: &[u8]) {
+    place.clear();
+    place.extend_from_slice(now);
+}
+
+/// A name as it stands, for a note.
+pub fn words(name: &[u8]) -> String {
+    String::from_utf8_lossy(name).chars().take(80).collect()
 }
 
 /// An event's name; numbers are names, too.

@@ -7,8 +7,10 @@
 //! Where the text is damaged, reading goes on at the next thing that is an event; what was left out is counted.
 
 mod category;
+mod counters;
 mod document;
 mod event;
+mod flows;
 mod gpu;
 mod host;
 mod mapping;

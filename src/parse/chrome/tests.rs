@@ -128,6 +128,26 @@ fn slices_of_all_phases_become_ranges() {
 }
 
 #[test]
+fn flows_and_counters_are_told() {
+    let text = r#"[{"ph":"f","cat":"fwdbwd","id":1,"ts":9}, {"ph":"s","cat":"fwdbwd","id":1,"ts":1},
+        {"ph":"s","cat":"fwdbwd","id":2,"ts":1}, {"ph":"t","cat":"fwdbwd","id":1,"ts":2}, {"ph":"s","cat":"ac2g","id":1,"ts":1},
+        {"ph":"X","cat":"ipc","bind_id":"0x4","flow_out":true,"ts":1,"dur":2}, {"ph":"X","cat":"ipc","bind_id":"0x4","flow_in":true,"ts":4,"dur":2},
+        {"ph":"X","cat":"ipc","bind_id":"0x5","flow_in":true,"ts":4,"dur":2},
+        {"ph":"C","name":"memory","ts":5,"args":{"used":7.5,"free":"12"}}, {"ph":"C","name":"memory","ts":3,"args":{"used":-1e2}},
+        {"ph":"C","name":"memory","ts":9,"args":{"used":3,"free":NaN}}]"#;
+    let (trace, imported) = read(text.as_bytes());
+    assert_eq!(ranges(&trace).len(), 3);
+    for line in [
+        "flows fwdbwd, not shown: 2 begin, 1 end, 1 hand on; 1 begin and never end",
+        "flows ipc, not shown: 1 begin, 2 end; 1 end and never begin",
+        "counter memory used, not shown: 3 values from -1e2 to 7.5, first -1e2, last 3",
+        "counter memory free, not shown: 1 value from 12 to 12, first 12, last 12",
+    ] {
+        assert!(imported.notes.iter().any(|note| note == line), "{line}: {:?}", imported.notes);
+    }
+}
+
+#[test]
 fn tensorflow_says_it_in_arguments() {
     let text = r#"{"traceEvents": [
         {"ph":"M","pid":1,"name":"process_name","args":{"name":"/device:GPU:1"}},
