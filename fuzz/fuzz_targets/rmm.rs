@@ -1,0 +1,7 @@
+//! Logs of RMM.
+#![no_main]
+
+use libfuzzer_sys::fuzz_target;
+use umtui::parse::sniff::Format;
+
+fuzz_target!(|data: &[u8]| umtui_fuzz::imported(data, Format::Rmm));
