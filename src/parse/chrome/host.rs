@@ -2,9 +2,10 @@
 
 use super::category::Category;
 use super::event::{Event, integer};
+use super::flows::End;
 use super::gpu;
 use super::mapping::{Mapping, arguments, name_of};
-use crate::parse::imported::Call;
+use crate::parse::imported::{Call, Range};
 use crate::parse::json::{Scanner, Value};
 use crate::trace::Layer;
 use std::io;
@@ -114,4 +115,23 @@ pub fn mark(mapping: &mut Mapping, event: &Event<'_>, start: u64, scanner: &mut 
     let range = mapping.named(event, start, None, scanner);
     mapping.seen(at, false, !matches!(event.pid, Value::Text(_)));
     mapping.target.mark(thread, &range)
+}
+
+/// An end of a flow, which is an arrow from one slice to another: a mark of its thread, whose domain says which end, and
+/// whose payload which flow.
+pub fn flow(
+    mapping: &mut Mapping,
+    event: &Event<'_>,
+    id: &Value<'_>,
+    end: End,
+    start: u64,
+    scanner: &mut Scanner<'_, '_>,
+) -> io::Result<()> {
+    let at = mapping.pid(&event.pid);
+    let thread = mapping.thread(at, &event.tid);
+    let name = name_of(event, scanner);
+    let name = mapping.target.text(if name.is_empty() { "flow" } else { &name });
+    let domain = mapping.target.text(end.words());
+    let payload = integer(id).and_then(|id| u64::try_from(id).ok()).map(|id| (UNSIGNED, id));
+    mapping.target.mark(thread, &Range { name, domain, start, payload, ..Range::default() })
 }

@@ -107,7 +107,11 @@ impl Mapping {
             b"s" | b"t" | b"f" => {
                 // Those between calls and work are known by the correlation, too.
                 if !matches!(event.category.raw, b"ac2g" | b"async_cpu_to_gpu") {
-                    self.flows.take(event);
+                    let end = self.flows.take(event);
+                    if let Some(start) = event.start() {
+                        return host::flow(self, event, &event.id, end, u64::try_from(start).unwrap_or(0), scanner);
+                    }
+                    self.target.repair(NO_TIME, Place::Nowhere);
                 }
                 return Ok(());
             }
@@ -131,7 +135,8 @@ impl Mapping {
             0
         });
         if event.bound != Value::None {
-            self.flows.bound(event);
+            let end = self.flows.bound(event);
+            host::flow(self, event, &event.bound, end, start, scanner)?;
         }
         match phase {
             b"X" => self.complete(event, start, scanner),

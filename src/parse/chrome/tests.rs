@@ -136,10 +136,11 @@ fn flows_and_counters_are_told() {
         {"ph":"C","name":"memory","ts":5,"args":{"used":7.5,"free":"12"}}, {"ph":"C","name":"memory","ts":3,"args":{"used":-1e2}},
         {"ph":"C","name":"memory","ts":9,"args":{"used":3,"free":NaN}}]"#;
     let (trace, imported) = read(text.as_bytes());
-    assert_eq!(ranges(&trace).len(), 3);
+    // Three slices, and a mark for each end of a flow that is not known otherwise.
+    assert_eq!(ranges(&trace).len(), 3 + 7);
     for line in [
-        "flows fwdbwd, not shown: 2 begin, 1 end, 1 hand on; 1 begin and never end",
-        "flows ipc, not shown: 1 begin, 2 end; 1 end and never begin",
+        "flows fwdbwd, shown as marks: 2 begin, 1 end, 1 hand on; 1 begin and never end",
+        "flows ipc, shown as marks: 1 begin, 2 end; 1 end and never begin",
         "counter memory used, not shown: 3 values from -1e2 to 7.5, first -1e2, last 3",
         "counter memory free, not shown: 1 value from 12 to 12, first 12, last 12",
     ] {
