@@ -94,14 +94,14 @@ fn blocks(request: &BlocksRequest) -> BlocksRows {
     let row = |number: u64| BlockRow {
         offset: number * 30 * MIB,
         address: 0x7f3a_4000_0000 + number * 30 * MIB,
-        bytes: (number % 3 > 0).then_some(number << 18),
+        bytes: (!number.is_multiple_of(3)).then_some(number << 18),
         room: (number < 39).then_some(30 * MIB),
         from_ns: 1_000_000 + number * 2_000_000_000,
-        until_ns: (number % 5 > 0).then_some(21_000_000 + number * 2_100_000_000),
+        until_ns: (!number.is_multiple_of(5)).then_some(21_000_000 + number * 2_100_000_000),
         uses: (number % 3 < 2).then_some(number as u32 * 17 + 1),
         known_by: [KnownBy::Kernels, KnownBy::Copies, KnownBy::Allocator][(number % 3) as usize],
         site: ["solver.cu:131 step()", "torch::Tensor::copy_"][(number % 2) as usize].to_owned(),
-        then: number % 5 == 0,
+        then: number.is_multiple_of(5),
     };
     let first = request.first.min(total);
     BlocksRows {
