@@ -19,6 +19,11 @@ const PAUSE: u32 = 3;
 /// Records that are gone through between two looks at whether somebody still waits.
 const RECORDS: usize = 8192;
 
+/// Of so many records a walk takes long: while they still become more by a 64th within such a time, as when a file is read, it
+/// waits, but not longer than that.
+const MANY: u64 = 500_000;
+const STILL: Duration = Duration::from_millis(300);
+const PATIENCE: Duration = Duration::from_secs(30);
 /// What is not there yet is waited for so long.
 const BRIEF: Duration = Duration::from_micros(500);
 
@@ -32,6 +37,9 @@ pub(super) struct KnownMoved {
     walking: Option<Walking>,
     due: Option<Instant>,
     growing: Growing<Of>,
+    /// How many records there were, and when; and since when they are looked at.
+    seen: Option<(u64, Instant)>,
+    since: Option<Instant>,
     /// Grows with every change.
     version: u64,
 }
@@ -81,6 +89,16 @@ impl KnownMoved {
         }
     }
 
+    /// Whether records come so fast that a walk through them would soon have to begin anew.
+    fn is_being_read(&mut self, records: u64, now: Instant) -> bool {
+        let since = *self.since.get_or_insert(now);
+        if self.seen.is_none_or(|(seen, _)| records > seen + seen / 64) {
+            self.seen = Some((records, now));
+        }
+        let comes = self.seen.is_some_and(|(_, at)| now.saturating_duration_since(at) < STILL);
+        records >= MANY && comes && now.saturating_duration_since(since) < PATIENCE
+    }
+
     fn is_of(&self, of: &Of) -> bool {
         self.known.as_ref().is_some_and(|(known, _)| known == of)
     }
@@ -103,6 +121,9 @@ impl Model {
         let same_lens = self.books.moved.known.as_ref().is_some_and(|(known, _)| known.2 == decided);
         let grows = self.books.moved.growing.is(of, begun);
         if walking.is_none() && same_lens && grows && self.books.moved.due.is_some_and(|due| begun < due) {
+            return false;
+        }
+        if walking.is_none() && self.books.moved.is_being_read(of.1, begun) {
             return false;
         }
         let mut walking = walking.unwrap_or_else(|| {
@@ -179,4 +200,22 @@ fn walk_all(
         found.extend(walk.movements());
     }
     found
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn many_records_are_waited_for_while_they_are_read_and_few_are_not() {
+        let (mut known, begun) = (KnownMoved::default(), Instant::now());
+        assert!(!known.is_being_read(MANY / 2, begun));
+        assert!(known.is_being_read(MANY, begun));
+        assert!(known.is_being_read(2 * MANY, begun + STILL * 2));
+        // Some come still, but that is not much.
+        assert!(known.is_being_read(2 * MANY + 100, begun + STILL * 2 + STILL / 2));
+        assert!(!known.is_being_read(2 * MANY + 200, begun + STILL * 3));
+        assert!(known.is_being_read(3 * MANY, begun + STILL * 4));
+        assert!(!known.is_being_read(9 * MANY, begun + PATIENCE), "not for ever");
+    }
 }
