@@ -80,7 +80,7 @@ fn a_run_becomes_one_small_file_with_its_names() {
     let folder = tempfile::tempdir().unwrap();
     let out = folder.path().join("run.umtp");
     pack(&[run], &out);
-    assert_eq!(printed(&[run]), printed(&[&out]));
+    same(&printed(&[run]), &printed(&[&out]), "a run");
     let native: u64 = fs::read_dir(run)
         .unwrap()
         .flatten()
@@ -92,12 +92,12 @@ fn a_run_becomes_one_small_file_with_its_names() {
     // Packed again it is what it was, and so it is through a pipe and compressed.
     let again = folder.path().join("again.umtp");
     pack(&[&out], &again);
-    assert_eq!(printed(&[run]), printed(&[&again]));
+    same(&printed(&[run]), &printed(&[&again]), "packed again");
     let stdout = umtui(&["pack", "-o", "-"], &[run]);
     assert!(stdout.status.success(), "{}", said(&stdout));
     let zipped = folder.path().join("run.umtp.zst");
     fs::write(&zipped, zstd::bulk::compress(&stdout.stdout, 1).unwrap()).unwrap();
-    assert_eq!(printed(&[run]), printed(&[&zipped]));
+    same(&printed(&[run]), &printed(&[&zipped]), "compressed");
 }
 
 #[test]

@@ -25,6 +25,8 @@ pub struct Member {
     pub image: u32,
     /// What it was called.
     pub name: String,
+    /// How long it was; zero: as long as its blocks reach.
+    pub length: u64,
     /// How its process stood.
     pub standing: Standing,
     /// Events that were sent before anybody listened.

@@ -105,16 +105,32 @@ impl Packed {
         let list = &self.blocks.list;
         let begin = list.partition_point(|entry| (entry.role, entry.number) < (role, number));
         let end = list.partition_point(|entry| (entry.role, entry.number) <= (role, number));
-        let length = list.get(begin..end).unwrap_or(&[]).iter().map(Entry::end).max().unwrap_or(0);
-        // Each block stands for a bounded part: what is said to lie far behind them all would be looked for for long.
+        let last = list.get(begin..end).unwrap_or(&[]).iter().map(Entry::end).max().unwrap_or(0).min(self.longest());
+        Image { packed: self.clone(), entries: begin..end, length: last, end: last }
+    }
+
+    /// Bytes of an image at most. Each block stands for a bounded part: what is said to lie far behind them all would be
+    /// looked for for long.
+    fn longest(&self) -> u64 {
         let blocks = self.bytes.len().unwrap_or(0) / HEAD_BYTES as u64;
-        Image { packed: self.clone(), entries: begin..end, length: length.min(blocks.saturating_mul(SPAN_MAX)) }
+        blocks.saturating_mul(SPAN_MAX)
     }
 
     /// A native file.
     #[must_use]
     pub fn image(self: &Arc<Self>, number: u32) -> Image {
         self.image_of(ROLE_NATIVE, number)
+    }
+
+    /// A native file as it is described.
+    #[must_use]
+    pub fn member(self: &Arc<Self>, member: &Member) -> Image {
+        let mut image = self.image(member.image);
+        if member.length > 0 {
+            image.length = member.length.min(self.longest());
+            image.end = image.end.max(image.length);
+        }
+        image
     }
 
     /// Names of call sites, in lines as in a side file.
@@ -250,7 +266,10 @@ fn decode(head: &BlockHead, payload: &[u8], decompressor: &mut zstd::bulk::Decom
 pub struct Image {
     packed: Arc<Packed>,
     entries: Range<usize>,
+    /// How long it says that it is.
     length: u64,
+    /// Up to where it can be read: what is in a window may have its place behind the end of the file.
+    end: u64,
 }
 
 impl Image {
@@ -263,7 +282,7 @@ impl Image {
     fn block(&self, offset: u64) -> (Option<usize>, u64) {
         let list = self.packed.blocks.list.get(self.entries.clone()).unwrap_or(&[]);
         let after = list.partition_point(|entry| entry.place <= offset);
-        let until = list.get(after).map_or(self.length, |entry| entry.place.min(self.length));
+        let until = list.get(after).map_or(self.end, |entry| entry.place.min(self.end));
         let Some(entry) = after.checked_sub(1).and_then(|last| list.get(last)).filter(|entry| offset < entry.end())
         else {
             return (None, until);
@@ -282,7 +301,7 @@ impl Bytes for Image {
         let mut done = 0;
         while let Some(rest) = buffer.get_mut(done..).filter(|rest| !rest.is_empty()) {
             let at = offset.saturating_add(done as u64);
-            if at >= self.length {
+            if at >= self.end {
                 break;
             }
             let (block, until) = self.block(at);

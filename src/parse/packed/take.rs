@@ -87,7 +87,8 @@ impl<W: Write> Taking<'_, W> {
     fn place(&mut self, at: u64) -> io::Result<u64> {
         for _ in 0..TRIES {
             let Some((header, preface)) = self.header(at)? else { break };
-            let end = at.saturating_add(u64::from(header.bytes)).min(self.length);
+            let next = at.saturating_add(u64::from(header.bytes));
+            let end = next.min(self.length);
             let slots = match header.kind {
                 KIND_EVENTS | KIND_DEFINITIONS => committed(&header) as usize,
                 KIND_WINDOW => 0,
@@ -100,13 +101,15 @@ impl<W: Write> Taking<'_, W> {
                 continue;
             }
             let read = read.get(..count / SLOT_BYTES).unwrap_or(&[]);
+            // The file may end before a chunk whose records are still in a window.
+            let end = end.max(at + (PREFACE_BYTES + size_of_val(read)) as u64);
             self.flush(at)?;
             match header.kind {
                 KIND_EVENTS => self.events(at, &preface, read, end)?,
                 _ => self.writer.put_chunk(self.at(at, end - at), &preface, read.as_bytes())?,
             }
             self.zeros = end;
-            return Ok(end);
+            return Ok(next);
         }
         let end = at.saturating_add(CHUNK_UNIT).min(self.length);
         self.bytes(at, end)

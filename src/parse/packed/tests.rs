@@ -5,10 +5,12 @@ use super::layout::{
 use super::{About, Member, Packed, Standing, Writer, take, take_first_page};
 use crate::parse::NativeReader;
 use crate::parse::native::tests::made::{Wishes, make};
+use crate::parse::native::window::Windowed;
 use crate::trace::{Bytes, Trace};
 use proptest::prelude::*;
 use std::sync::Arc;
-use zerocopy::IntoBytes;
+use umtui_wire::chunk::{ChunkHeader, KIND_EVENTS, KIND_WINDOW, STATE_OPEN};
+use zerocopy::{FromBytes, IntoBytes};
 
 fn small(seed: u64, groups: u64) -> Vec<u8> {
     let wishes =
@@ -78,6 +80,54 @@ fn an_empty_one_and_one_of_a_newer_version() {
     let error = Packed::open(Arc::new(bytes), "p").err().unwrap();
     assert!(error.to_string().contains("newer"), "{error}");
     assert!(open(b"UMTPK\r\n\x1a").is_none() && open(b"").is_none());
+}
+
+/// The file with its first chunk of events in a window, and the chunk's place behind the file's end.
+fn windowed(mut native: Vec<u8>) -> Vec<u8> {
+    let header = |at: usize| ChunkHeader::read_from_bytes(&native[at..at + 128]).unwrap();
+    let mut at = 65536;
+    while header(at).kind != KIND_EVENTS {
+        at += header(at).bytes as usize;
+    }
+    let chunk = header(at);
+    let mut end = at;
+    while end < native.len() {
+        end += header(end).bytes as usize;
+    }
+    native.resize(end, 0);
+    let length = chunk.bytes as usize;
+    let slots = native[at + 128..at + length].to_vec();
+    native[at..at + length].fill(0);
+    let window = native.len();
+    let place = (window + length + 65536) as u64;
+    let open = ChunkHeader { offset: place, state: STATE_OPEN, window: window as u64, ..chunk };
+    let around = ChunkHeader {
+        kind: KIND_WINDOW,
+        state: STATE_OPEN,
+        bytes: chunk.bytes + 65536,
+        offset: window as u64,
+        committed: 128,
+        ..chunk
+    };
+    native.extend([around.as_bytes(), open.as_bytes(), slots.as_slice()].concat());
+    native.resize(place as usize, 0);
+    native.extend(ChunkHeader { committed: 128, ..open }.as_bytes());
+    native
+}
+
+#[test]
+fn a_chunk_in_a_window_is_packed_at_its_place() {
+    let native = windowed(small(8, 3000));
+    let known = events(Arc::new(native.clone())).unwrap();
+    assert_eq!(Some(known), events(Arc::new(small(8, 3000))));
+    let length = native.len() as u64;
+    let mut writer = Writer::new(Vec::new()).unwrap();
+    take(&Windowed::new(Arc::new(native)), 0, &mut writer, &mut |_| ()).unwrap();
+    let packed = open(&writer.finish().unwrap().0).unwrap();
+    let image = packed.member(&Member { length, ..Member::default() });
+    assert_eq!(image.len().unwrap(), length);
+    assert_eq!(events(Arc::new(image)), Some(known));
+    assert_eq!(packed.take_losses(), []);
 }
 
 #[test]

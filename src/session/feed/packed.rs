@@ -24,7 +24,7 @@ impl Feed {
         }
         for input in inputs {
             for member in input.files {
-                let bytes = Arc::new(packed.image(member.image));
+                let bytes = Arc::new(packed.member(&member));
                 let opened = if input.imported {
                     NativeReader::open_imported(bytes, &member.name, trace)
                 } else {

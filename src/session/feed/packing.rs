@@ -135,6 +135,7 @@ impl Feed {
             let member = Member {
                 image,
                 name: trace.files.get(file).cloned().unwrap_or_default(),
+                length: open.reader.bytes().len().unwrap_or(0),
                 standing: self.standing(at, trace),
                 missed: trace.process(open.reader.process()).map_or(0, |process| process.missed),
                 damage: damage.map(|Damage { offset, why, .. }| (*offset, why.clone())).collect(),
