@@ -256,14 +256,20 @@ fn screen(
     let mut opening = Kind::default();
     opened.settle(&mut opening)?;
     loop {
-        let timed = opened.answers.recv_timeout(LONGEST)?;
+        // The loop asks again by itself when it is time, and the session tells of itself what has come.
+        let timed = match opened.answers.recv_timeout(Duration::from_millis(5)) {
+            Ok(timed) => timed,
+            Err(RecvTimeoutError::Timeout) if begun.elapsed() < LONGEST => {
+                opened.settle(&mut Kind::default())?;
+                continue;
+            }
+            Err(error) => return Err(error.into()),
+        };
         let is_usable = usable(&timed.answer.body);
         opened.show(timed, &mut opening)?;
         if is_usable {
             break;
         }
-        // The loop asks again by itself, when it is time.
-        while let Err(RecvTimeoutError::Timeout) = opened.wait(&mut opening) {}
     }
     println!("{name}: usable after {:.2?}", begun.elapsed());
     opening.print("opening");
@@ -292,18 +298,6 @@ fn screen(
         }
     }
     Ok(())
-}
-
-impl Stage<'_> {
-    /// Waits a little, and lets the loop ask again; an error while there is no answer.
-    fn wait(&mut self, kind: &mut Kind) -> Result<(), RecvTimeoutError> {
-        std::thread::sleep(Duration::from_millis(10));
-        let before = self.asked().0;
-        if self.settle(kind).is_err() {
-            return Err(RecvTimeoutError::Disconnected);
-        }
-        if self.asked().0 != before { Ok(()) } else { Err(RecvTimeoutError::Timeout) }
-    }
 }
 
 /// Answers without anything in them.
