@@ -26,6 +26,8 @@ pub struct Binding {
     defined: u16,
     /// The last of them, for all that there is no room for.
     other: Option<u16>,
+    /// Moment of the newest record of the GPU that has one, ns.
+    newest_work: u64,
 }
 
 impl Binding {
@@ -36,7 +38,8 @@ impl Binding {
         // The input's clock is the file's; the shift leaves zero to what has no time.
         let head = Head { kind: wire::KIND_GPU_CLOCK, extra: 0, a: 0, b: 0 }.word();
         writer.record(COLLECTOR, &[head, 0, super::work::SHIFT, u64::MAX, 0, 0], 0)?;
-        Ok(Self { writer, bytes, strings: Vec::new(), functions: Vec::new(), defined: 0, other: None })
+        let (strings, functions) = (Vec::new(), Vec::new());
+        Ok(Self { writer, bytes, strings, functions, defined: 0, other: None, newest_work: 0 })
     }
 
     /// The file's number of a name.
@@ -82,9 +85,10 @@ impl Binding {
         Ok(id)
     }
 
-    /// Writes a record of the GPU.
-    pub fn work(&mut self, record: &[u8], moment: u64) -> io::Result<()> {
-        self.writer.record_bytes(COLLECTOR, record, moment)
+    /// Writes a record of the GPU, of a moment in ns if it has one.
+    pub fn work(&mut self, record: &[u8], moment: Option<u64>) -> io::Result<()> {
+        self.newest_work = moment.unwrap_or(self.newest_work);
+        self.writer.record_bytes(COLLECTOR, record, self.newest_work)
     }
 
     /// Writes a sum without events.

@@ -468,12 +468,12 @@ impl Target {
             state.correlations.add(correlation);
         }
         *seen |= 1 << work.evidence() as u16;
-        let moment = work.times().1;
         work.place();
         if let Some(name) = work.name() {
             *name = binding.string(Text(*name), texts)?;
         }
-        let moment = if work.times().0 == 0 { 0 } else { moment };
+        // What has no time is written wherever the file is.
+        let moment = Some(work.times()).filter(|&(start, _)| start != 0).map(|(_, end)| end);
         work.with_bytes(device, correlation, |bytes| binding.work(bytes, moment))
     }
 

@@ -4,6 +4,7 @@ use super::*;
 use crate::parse::testing;
 use crate::trace::activity::evidence::What;
 use crate::trace::{Layer, Trace};
+use proptest::prelude::*;
 use std::sync::Arc;
 use umtui_wire::activity as wire;
 
@@ -150,4 +151,37 @@ fn ends_find_their_beginnings() {
     assert_eq!(ranges, [(0, Some(10)), (1, Some(10)), (20, Some(20)), (40, None)]);
     assert_eq!(imported.lost.len(), 1, "{:?}", imported.lost);
     assert_eq!(imported.notes.len(), 2, "{:?}", imported.notes);
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(64))]
+
+    /// Wherever in time work of any kind lies, and however far apart: it can be read.
+    #[test]
+    fn work_of_any_time(all in prop::collection::vec((0..6u8, 0..64u32, any::<u64>(), 0..64u32, any::<u64>()), 1..40)) {
+        let mut target = target();
+        let process = target.process(&Key::Number(1));
+        for &(kind, shift, start, length, more) in &all {
+            let start = start >> shift;
+            let end = start.saturating_add(more >> length);
+            let work = match kind {
+                0 => Work::Kernel(wire::Kernel { start, end, ..Default::default() }),
+                1 => Work::Copy(wire::Copied { start, end, ..Default::default() }),
+                2 => Work::Event(wire::EventRecorded { time: start, ..Default::default() }),
+                3 => Work::Memory(wire::Memory { time: start, ..Default::default() }),
+                4 => Work::Kernel(wire::Kernel { start: Work::UNKNOWN, ..Default::default() }),
+                // It has no end, which is zero.
+                _ => Work::Unified(wire::UNIFIED_CPU_FAULT, 0, wire::Unified { start, ..Default::default() }),
+            };
+            target.work(process, Some(0), 0, work).unwrap();
+        }
+        let trace = load(&target.finish().unwrap());
+        let rows: usize = trace.activities.lanes().iter().map(|lane| {
+            let mut rows = 0;
+            lane.for_each(0, |_, _| rows += 1);
+            rows
+        }).sum();
+        prop_assert!(trace.damage.is_empty(), "{:?}", trace.damage);
+        prop_assert_eq!(rows, all.len());
+    }
 }
