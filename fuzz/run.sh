@@ -14,12 +14,14 @@ for target in "$@"; do
     mkdir -p "corpus/$target" "artifacts/$target"
     length=4096
     seeds=seeds/$target
+    more=
     case $target in
     native) length=262144 seeds=../tests/data ;;
     chrome | text) length=16384 ;;
+    nsys) more=-len_control=0 ;;
     esac
     set -- -max_total_time="$seconds" -timeout=20 -rss_limit_mb=2048 -max_len="$length" -print_final_stats=1 \
-        -artifact_prefix="artifacts/$target/"
+        -artifact_prefix="artifacts/$target/" $more
     if [ -e "dictionaries/$target.dict" ]; then
         set -- "$@" -dict="dictionaries/$target.dict"
     fi
