@@ -98,11 +98,16 @@ impl Filter {
             return Err(FilterError::whole(origin, format!("is larger than {} KiB", MAX_BYTES >> 10)));
         }
         let text = text.strip_prefix('\u{feff}').unwrap_or(text);
-        match Spelling::of(path, text) {
+        let filter = match Spelling::of(path, text) {
             Spelling::Xml => xml::read(origin, text),
             Spelling::Toml => toml::read(origin, text),
             Spelling::Expression => expression::read(origin, text).map(Self::from),
+        }?;
+        // XML cannot say it, so that it could not be written in every spelling.
+        if filter.name.contains('\0') || filter.description.contains('\0') {
+            return Err(FilterError::whole(origin, "its name or description has a NUL character, which no text has"));
         }
+        Ok(filter)
     }
 
     /// Writes it. An expression has no name and no description.

@@ -202,6 +202,18 @@ fn wrong(text: &str) -> String {
 }
 
 #[test]
+fn what_one_spelling_cannot_say_none_reads() {
+    for text in [
+        "<filter description=\"a\0b\"><include><kind>call</kind></include></filter>",
+        "<filter name=\"a\0b\"><include><kind>call</kind></include></filter>",
+        "name = \"a\\u0000b\"\n[include]\nkind = \"call\"\n",
+    ] {
+        let error = wrong(text);
+        assert!(error.contains("NUL"), "{error}");
+    }
+}
+
+#[test]
 fn what_is_wrong_in_a_document_is_said_with_its_place() {
     for (text, expected) in [
         ("<filtr/>", "f.xml:1:1: expected <filter>, found <filtr>; did you mean filter?"),
