@@ -46,7 +46,7 @@ fn the_schema_has_these_keys_and_integers_only() {
     );
     assert_eq!(
         keys(&value["trace"]),
-        "calls damage damages devices discarded duration_ns events evidence files format hook_ps_per_call hook_share_ppm left_out lost missed notes processes \
+        "alignment calls damage damages devices discarded duration_ns events evidence files format hook_ps_per_call hook_share_ppm left_out lost missed notes processes \
          start_unix_ns streams threads truncated unread"
     );
     assert_eq!(
