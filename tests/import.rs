@@ -115,10 +115,9 @@ fn kineto_packed_or_not_is_one_report() {
     std::fs::write(&gzip, &packed).unwrap();
     let zstd = folder.path().join("zstd");
     std::fs::write(&zstd, zstd::bulk::compress(KINETO.as_bytes(), 3).unwrap()).unwrap();
+    let unnamed = |report: &Value, path: &Path| report.to_string().replace(path.to_str().unwrap(), "FILE");
     for path in [gzip, zstd] {
-        let mut same = report(&path).unwrap();
-        same["trace"]["files"] = whole["trace"]["files"].clone();
-        assert_eq!(same, whole, "{}", path.display());
+        assert_eq!(unnamed(&report(&path).unwrap(), &path), unnamed(&whole, &plain), "{}", path.display());
     }
 
     let cut = folder.path().join("cut");

@@ -124,15 +124,14 @@ impl Feed {
         let all = due(self.looked, LOOK);
         if self.has_changed() || all {
             let found = self.paths.look();
-            self.waiting.extend(found.into_iter().filter(|found| found.named || !is_output(&found.path)));
+            self.waiting.extend(found.into_iter().filter(|found| found.named || !is_beside(&found.path)));
         }
         if trace.processes.is_empty() {
-            // Beside a recording lie names of its call sites.
-            let paths = self.waiting.iter().map(|found| found.path.as_path());
-            let paths: Vec<&Path> = paths.filter(|path| !path.ends_with(SIDE_FILE)).collect();
+            let paths: Vec<&Path> = self.waiting.iter().map(|found| found.path.as_path()).collect();
             self.several_clocks |= !self.pipes.is_empty() && !paths.is_empty() || several_clocks(&paths);
             trace.several_clocks = self.several_clocks;
         }
+        let files = self.files.len();
         for found in std::mem::take(&mut self.waiting) {
             // Where nobody looks on, files are read in the order in which they were named.
             if !self.early && self.imports() && !is_foreign(&found.path) {
@@ -142,7 +141,8 @@ impl Feed {
             }
         }
         self.look_at_imports(trace);
-        let all = self.look_at_pipes(trace) || all;
+        // How a new file's process fares is known at once.
+        let all = self.look_at_pipes(trace) || all || self.files.len() != files;
         if all {
             self.looked = Some(now);
             for file in &mut self.files {
@@ -366,9 +366,10 @@ impl Feed {
     }
 }
 
-/// Whether a file of a run's folder is what the program has put out, which may look like anything.
-fn is_output(path: &Path) -> bool {
-    path.file_name().is_some_and(|name| name == "stdout.txt" || name == "stderr.txt")
+/// Whether a file of a run's folder is no recording: what the program has put out, which may look like anything, or the
+/// names of call sites.
+fn is_beside(path: &Path) -> bool {
+    path.file_name().is_some_and(|name| name == "stdout.txt" || name == "stderr.txt" || name == SIDE_FILE)
 }
 
 #[cfg(test)]
