@@ -127,6 +127,19 @@ fn slices_of_all_phases_become_ranges() {
     assert!(kinds.contains(&RangeKind::Mark) && kinds.contains(&RangeKind::Started));
 }
 
+/// Found by fuzzing.
+#[test]
+fn what_is_told_is_one_line_whatever_names_are_in_it() {
+    let text = "[{\"ph\":\"C\",\"name\":\"a\nb\",\"ts\":1,\"args\":{\"c\u{1b}[31m\":1}},
+        {\"ph\":\"s\",\"cat\":\"x\ny\",\"id\":1,\"ts\":1,\"name\":\"f\"}]";
+    let (_, imported) = read(text.as_bytes());
+    let told = imported.notes.iter().chain(imported.lost.iter().map(|(_, why)| why));
+    let bad: Vec<_> = told.filter(|line| line.contains(char::is_control)).collect();
+    assert!(bad.is_empty(), "{bad:?}");
+    assert!(imported.notes.iter().any(|note| note.contains("counter a_b c_[31m")), "{:?}", imported.notes);
+    assert!(imported.notes.iter().any(|note| note.starts_with("flows x_y")), "{:?}", imported.notes);
+}
+
 #[test]
 fn flows_and_counters_are_told() {
     let text = r#"[{"ph":"f","cat":"fwdbwd","id":1,"ts":9}, {"ph":"s","cat":"fwdbwd","id":1,"ts":1},

@@ -48,6 +48,8 @@ impl Target {
             let kinds: Vec<String> = self.unplaced.iter().map(|(what, count)| format!("{what}: {count}")).collect();
             notes.push(format!("not shown, {}", kinds.join(", ")));
         }
+        let lost = lost.into_iter().map(|(place, why)| (place, one_line(why))).collect();
+        let notes = notes.into_iter().map(one_line).collect();
         Ok(Imported { format: self.format, files, lost, notes, names: self.sites.into_names() })
     }
 
@@ -169,6 +171,11 @@ impl Target {
 
 /// Kinds whose absence is told.
 const EXPECTED: [What; 3] = [What::Activity, What::Migrations, What::Faults];
+
+/// What is told may have names of the input in it, which may have anything in them.
+fn one_line(text: String) -> String {
+    if text.contains(char::is_control) { text.replace(char::is_control, "_") } else { text }
+}
 
 /// Clocks of two inputs have nothing to do with each other, but for the time of day.
 fn own_boot(name: &str) -> [u8; 16] {
