@@ -7,7 +7,7 @@ use crate::parse::sniff::Format;
 use crate::source::{FileBytes, temporary};
 use crate::trace::Bytes;
 use std::io;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 use std::thread::JoinHandle;
 
@@ -158,9 +158,5 @@ impl Bytes for Beginning {
     fn read_at(&self, offset: u64, buffer: &mut [u8]) -> io::Result<usize> {
         let left = usize::try_from(self.length.saturating_sub(offset)).unwrap_or(usize::MAX).min(buffer.len());
         self.of.read_at(offset, buffer.get_mut(..left).unwrap_or(&mut []))
-    }
-
-    fn named_file(&self) -> Option<PathBuf> {
-        None
     }
 }
