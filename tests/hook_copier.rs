@@ -40,6 +40,40 @@ fn copier(pid: u32) -> Option<PathBuf> {
     folders.find(|task| fs::read_to_string(task.join("comm")).is_ok_and(|name| name.trim() == "umtui copy"))
 }
 
+#[test]
+fn the_copiers_descriptors_are_none_of_the_programs() {
+    let Some(programs) = programs() else { return };
+    let folder = tempfile::tempdir().unwrap();
+    let (counters, recording) = (folder.path().join("counters"), folder.path().join("recording"));
+    let arguments = [counters.to_str().unwrap(), &THREADS.to_string(), "0"];
+    let mut child =
+        hooked(&recording, &program(programs, "counter", &arguments)).stdout(Stdio::null()).spawn().unwrap();
+    wait_for("the copier", LONG, || copier(child.id()).is_some());
+    let task = copier(child.id()).unwrap();
+    // Kernels before 5.9 cannot.
+    // SAFETY: closes nothing: the first number is behind the last.
+    if unsafe { libc::syscall(libc::SYS_close_range, u32::MAX, u32::MAX, 0) } != 0 {
+        eprintln!("skipped: this kernel has no close_range");
+        signal(child.id(), 9);
+        child.wait().unwrap();
+        return;
+    }
+    let listed = |folder: PathBuf| {
+        let links = fs::read_dir(folder).into_iter().flatten().filter_map(Result::ok);
+        links.filter_map(|link| fs::read_link(link.path()).ok()).collect::<Vec<_>>()
+    };
+    wait_for("its own table", LONG, || listed(task.join("fd")).iter().all(|path| path.starts_with(&recording)));
+    let program = format!("/proc/{}", child.id());
+    for _ in 0..2000 {
+        let copiers = listed(task.join("fd"));
+        assert!(copiers.iter().all(|path| path.starts_with(&recording)), "{copiers:?}");
+    }
+    // The program has what it had: its standard streams at least.
+    assert!(listed(Path::new(&program).join("fd")).len() >= 3);
+    signal(child.id(), 9);
+    child.wait().unwrap();
+}
+
 /// A line of a thread's status.
 fn status(task: &Path, what: &str) -> String {
     let text = fs::read_to_string(task.join("status")).unwrap_or_default();

@@ -141,24 +141,30 @@ pub fn begin(thread: &mut Thread) -> bool {
         let end = unsafe { committed(spare) }.load(Ordering::Relaxed);
         return if thread.limit.wrapping_sub(end) < WORTH_GOING_ON { next(thread) } else { introduce(thread) };
     }
-    let Some(image) = window(thread.id) else { return false };
-    adopt(thread, image) && next(thread)
+    let Some((image, whole)) = window(thread.id) else { return false };
+    if !adopt(thread, image) {
+        return false;
+    }
+    if whole {
+        thread.limit = WINDOW_BYTES;
+    }
+    next(thread)
 }
 
-/// A fresh window; where the images of its chunks lie, the first of which is to come. Files that are written by system
-/// calls have none: the image is written to its place.
-fn window(thread: u32) -> Option<*mut ChunkHeader> {
+/// A fresh window; where the images of its chunks lie, the first of which is to come; and whether all of it is reserved.
+/// Files that are written by system calls have none: the image is written to its place.
+fn window(thread: u32) -> Option<(*mut ChunkHeader, bool)> {
     if written::is_on() {
         let image = sys::map_private(WINDOW_BYTES as usize).ok()?.cast::<ChunkHeader>();
         written::add(image);
-        return Some(image);
+        return Some((image, true));
     }
-    let (window, _) = open(chunk::KIND_WINDOW, FIRST_BYTES, thread)?;
+    let (window, reserved) = open(chunk::KIND_WINDOW, FIRST_BYTES, thread)?;
     // SAFETY: the window is longer than two headers.
     unsafe {
         let image = window.byte_add(chunk::HEADER_BYTES);
         (*image).window = (*window).offset;
-        Some(image)
+        Some((image, u64::from(reserved) == CHUNK_UNIT))
     }
 }
 
@@ -191,7 +197,7 @@ fn next(thread: &mut Thread) -> bool {
         let spare = if (*image).magic == chunk::MAGIC { copier::spare() } else { None };
         match spare {
             Some(spare) => change_window(thread, spare, first),
-            None => move_on(image, thread.id, first).inspect(|_| file::nudge(clock::triple())),
+            None => move_on(image, thread.id, first).inspect(|_| nudge(clock::triple())),
         }
     };
     match next {
@@ -283,10 +289,10 @@ unsafe fn seal_at_place(file: &OpenFile, image: *mut ChunkHeader) -> Result<(), 
 
 /// A window that is nobody's yet, reserved whole and touched, so that writing to it takes no page fault.
 pub fn spare_window() -> Option<*mut ChunkHeader> {
-    let image = window(0)?;
+    let (image, whole) = window(0)?;
     // SAFETY: a fresh window of zeros that only we know; where its image lies was written there.
     unsafe {
-        if !reserve_window(image) {
+        if !whole && !reserve_window(image) {
             return None;
         }
         let window = (*image).window;
@@ -433,9 +439,13 @@ static NUDGED: AtomicU64 = AtomicU64::new(0);
 
 fn nudge_sometimes(now: ClockTriple) {
     if now.ticks.wrapping_sub(NUDGED.load(Ordering::Relaxed)) >= clock::refresh_ticks() {
-        NUDGED.store(now.ticks, Ordering::Relaxed);
-        file::nudge(now);
+        nudge(now);
     }
+}
+
+fn nudge(now: ClockTriple) {
+    NUDGED.store(now.ticks, Ordering::Relaxed);
+    file::nudge(now);
 }
 
 /// Calls are being lost, at these ticks: from time to time watchers, and the file where it is written, learn of it.

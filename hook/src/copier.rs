@@ -147,6 +147,7 @@ pub fn forget() {
 unsafe extern "C" fn run(_: *mut c_void) -> *mut c_void {
     LIFE.begins();
     sys::set_thread_name(c"umtui copy");
+    sys::share_no_descriptors();
     let generation = process::generation();
     while process::generation() == generation && OF.load(Ordering::Acquire) == generation {
         WORK.store(0, Ordering::SeqCst);

@@ -235,6 +235,15 @@ pub fn remove(path: &CStr) {
     unsafe { call(libc::SYS_unlinkat, [libc::AT_FDCWD as usize, path.as_ptr() as usize, 0, 0, 0, 0]) };
 }
 
+/// The calling thread has descriptors of its own from here on, none at first: what it opens is never among the program's,
+/// which may close or reuse any number at any time, and no child inherits it. Where the kernel cannot, before 5.9, it goes
+/// on sharing them.
+pub fn share_no_descriptors() {
+    let flags = libc::CLOSE_RANGE_UNSHARE as usize;
+    // SAFETY: nothing of ours is open, and what is the program's stays open for it.
+    unsafe { call(libc::SYS_close_range, [0, u32::MAX as usize, flags, 0, 0, 0]) };
+}
+
 /// Process id.
 pub fn pid() -> u32 {
     // SAFETY: no arguments.

@@ -1,7 +1,7 @@
 //! Open ranges that any thread may end, kept as those on a thread's stack are.
 
 use core::cell::UnsafeCell;
-use core::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use core::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 
 use super::event::Event;
 use super::stacks::Open;
@@ -28,6 +28,9 @@ static STARTED: [Place; PLACES] =
     [const { Place { id: AtomicU64::new(0), thread: AtomicUsize::new(0), open: UnsafeCell::new(Open::new()) } };
         PLACES];
 static NEXT: AtomicU64 = AtomicU64::new(1);
+/// Whether a place has ever been used: to look at them all costs a child a dozen pages.
+#[unsafe(link_section = ".data.small")]
+static USED: AtomicBool = AtomicBool::new(false);
 
 /// An id for a range.
 pub fn next_id() -> u64 {
@@ -49,6 +52,9 @@ fn places(id: u64) -> impl Iterator<Item = &'static Place> {
 /// A range began.
 pub fn start(thread: &mut Thread, domain: u32, event: &Event<'_>, id: u64) {
     let level = thread.ranges;
+    if !USED.load(Ordering::Relaxed) {
+        USED.store(true, Ordering::Release);
+    }
     let Some(place) = places(id).find(|place| place.take(0, id)) else {
         // No place to keep it: it is written now or not at all.
         let mut open = Open::new();
@@ -93,6 +99,9 @@ pub fn end(thread: &mut Thread, domain: u32, id: u64) {
 
 /// Recording has begun in this thread: what it has begun before is written.
 pub fn catch_up(thread: &mut Thread) {
+    if !USED.load(Ordering::Acquire) {
+        return;
+    }
     let own = &raw const *thread as usize;
     for place in STARTED.iter().filter(|place| place.thread.load(Ordering::Relaxed) == own) {
         let id = place.id.load(Ordering::Relaxed);
@@ -107,6 +116,9 @@ pub fn catch_up(thread: &mut Thread) {
 
 /// In a child after fork: whoever was looking at a place is not here.
 pub fn after_fork() {
+    if !USED.load(Ordering::Relaxed) {
+        return;
+    }
     for place in &STARTED {
         let id = place.id.load(Ordering::Relaxed);
         if id & HELD != 0 {
