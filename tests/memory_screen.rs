@@ -8,8 +8,10 @@ use common::{UMTUI, report, run};
 use std::path::Path;
 use std::process::Command;
 use std::time::Duration;
+use umtui::parse::native::writer::{CallRecord, FileInfo, NativeWriter};
 use umtui::session::Loaded;
 use umtui::session::view::*;
+use umtui::trace::Layer;
 
 const MIB: u64 = 1 << 20;
 
@@ -99,6 +101,25 @@ fn the_training_sums_up_to_what_the_report_says_of_it() {
     let down = grown(Some(plot.peak_ns), None);
     assert_eq!(down.rows.iter().filter_map(|row| row.bytes).sum::<i64>(), -(plot.peak_bytes as i64));
     assert!(down.rows.iter().all(|row| row.verdict == "gone"));
+}
+
+#[test]
+fn what_leaked_lived_until_the_last_that_is_known_of_its_process() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("leak.umt");
+    let out = std::fs::File::create(&path).unwrap();
+    // Its header knows of no moment after the first.
+    let mut writer = NativeWriter::new(out, FileInfo::default(), 1 << 20);
+    let make = writer.api(Layer::Runtime, "cudaMalloc(ptr:*ptr@28 bytes:size@36)").unwrap();
+    let other = writer.api(Layer::Runtime, "cudaGetDevice(device:*dev@28)").unwrap();
+    let arguments = [0x7000_0000_0000u64.to_le_bytes(), 4096u64.to_le_bytes()].concat();
+    writer.call(1, &CallRecord { api: make, start: 1000, duration: 50, arguments, ..CallRecord::default() }).unwrap();
+    writer.call(2, &CallRecord { api: other, start: 9000, duration: 100, ..CallRecord::default() }).unwrap();
+    writer.finish(true).unwrap();
+    let mut loaded = Loaded::load_all(&[path]).unwrap();
+    let rows = allocations(&mut loaded, None, ALL).rows;
+    let [row] = &rows[..] else { panic!("{rows:?}") };
+    assert_eq!((row.state, row.until_ns, row.from_ns, row.seen_ns), (AllocationState::Leaked, None, 0, 8100));
 }
 
 #[test]

@@ -150,6 +150,17 @@ impl Trace {
         ended.chain(open).chain(others).max().unwrap_or(0).max(self.start_ns())
     }
 
+    /// When a process is last known to have been there, ns: its newest sign of life, or what it did after that.
+    #[must_use]
+    pub fn process_end_ns(&self, id: ProcessId) -> u64 {
+        let told = self.process(id).map_or(0, |process| process.last_ns);
+        let tracks = self.tracks.iter().filter(|track| track.process == id);
+        let calls = tracks.flat_map(Track::chunks).map(|chunk| chunk.summary().max_end_ns);
+        let lanes = self.activities.lanes().iter().filter(|lane| lane.process == id);
+        let work = lanes.flat_map(|lane| lane.spans(0..lane.len())).map(|(_, (_, last))| last);
+        calls.chain(work).max().unwrap_or(0).max(told)
+    }
+
     fn summaries(&self) -> impl Iterator<Item = &Summary> {
         self.tracks.iter().flat_map(Track::chunks).map(super::Chunk::summary).filter(|summary| summary.count > 0)
     }

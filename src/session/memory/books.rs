@@ -281,8 +281,9 @@ impl Model {
         let books = &mut self.books;
         let Some((version, table)) = books.table.key().copied().zip(books.table.get().cloned()) else { return false };
         let processes = (0..u16::MAX).map(ProcessId).take(self.trace.processes.len());
-        let ended: Vec<bool> = processes.map(ended).collect();
-        let has_ended = ended.iter().filter(|ended| **ended).count();
+        let trace = &self.trace;
+        let ended: Vec<Option<u64>> = processes.map(|id| ended(id).then(|| trace.process_end_ns(id))).collect();
+        let has_ended = ended.iter().flatten().count();
         let before = books.order.key().copied();
         let of: OrderOf = (
             version,

@@ -164,9 +164,7 @@ impl Model {
         let cached = self.books.allocator(one.site).is_some();
         let state = state(one, (around.ended)(block.process), table.is_temporary(number), cached);
         let seen = match state {
-            AllocationState::Leaked | AllocationState::Cached => {
-                trace.process(block.process).map_or(now, |process| process.last_ns)
-            }
+            AllocationState::Leaked | AllocationState::Cached => trace.process_end_ns(block.process),
             _ => now,
         };
         let has_faults = trace.activities.recorded(What::Faults);

@@ -218,8 +218,8 @@ pub(super) struct Sorting {
     pub only: Option<GroupKey>,
     /// Of call sites that are called alike the first.
     pub same: Arc<FxHashMap<SiteId, SiteId>>,
-    /// Processes that have ended.
-    pub ended: Vec<bool>,
+    /// When each process that has ended was last there, ns on the trace's axis.
+    pub ended: Vec<Option<u64>>,
     /// End of the trace, ns on its axis.
     pub end_ns: u64,
     pub sort: (AllocationColumn, bool),
@@ -249,6 +249,10 @@ impl Sorting {
         keyed.into_iter().map(|(.., number)| number).collect()
     }
 
+    fn ended(&self, process: ProcessId) -> Option<u64> {
+        self.ended.get(process.index()).copied().flatten()
+    }
+
     fn key(&self, number: usize, block: &Block) -> u64 {
         let one = &block.allocation;
         let moved = |of: fn(&Movement) -> u64| self.moved.get(number).map_or(0, of);
@@ -262,21 +266,20 @@ impl Sorting {
             AllocationColumn::Site => u64::from(self.ranks.sites.get(&one.site).copied().unwrap_or(u32::MAX)),
             AllocationColumn::Thread => u64::from(self.ranks.tracks.get(&one.track).copied().unwrap_or(u32::MAX)),
             AllocationColumn::Made => one.from_ns,
-            AllocationColumn::Lifetime => lifetime(one, self.end_ns),
+            AllocationColumn::Lifetime => lifetime(one, self.ended(block.process).unwrap_or(self.end_ns)),
             AllocationColumn::Moved => moved(Movement::bytes),
             AllocationColumn::MovedBack => moved(|one| one.returned),
             AllocationColumn::Faults => moved(Movement::faults),
             AllocationColumn::State => {
-                let ended = self.ended.get(block.process.index()).copied().unwrap_or(false);
                 // The first of a kind first: what leaks.
                 let cached = self.ranks.allocators.contains_key(&one.site);
-                state(one, ended, self.table.is_temporary(number), cached) as u64
+                state(one, self.ended(block.process).is_some(), self.table.is_temporary(number), cached) as u64
             }
         }
     }
 }
 
-/// How long it was in use, or has been until the trace's end, ns.
+/// How long it was in use, or has been until its process's or the trace's end, ns.
 pub(super) fn lifetime(one: &Allocation, end_ns: u64) -> u64 {
     one.freed_ns.min(end_ns).saturating_sub(one.made_ns)
 }
