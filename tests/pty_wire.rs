@@ -153,3 +153,39 @@ fn a_key_is_echoed_over_a_slow_line_as_soon_as_the_line_allows() {
     terminal.keys("q");
     assert_eq!(terminal.exit(), Exit::Status(0));
 }
+
+#[test]
+fn memory_and_heatmap_over_a_slow_line_follow_the_keys_and_leave_at_once() {
+    const BYTES: usize = 25_000;
+    const MACHINE: Duration = Duration::from_millis(200);
+    let allowed = |bytes: usize| Duration::from_secs_f64(bytes as f64 / BYTES as f64);
+    let pingpong = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data/demo-pingpong.log.gz");
+    let mut terminal = Launch::umtui(["open", pingpong, "--screen", "memory"]).size(200, 50).start();
+    terminal.wait_for(&["ENDED", "[allocations]"]);
+    terminal.wait_quiet(Duration::from_secs(1));
+    terminal.stop_reading();
+    let keys = |terminal: &mut Terminal, keys: &[&str], times: usize| {
+        for round in 0..times {
+            terminal.keys(keys[round % keys.len()]);
+            std::thread::sleep(Duration::from_millis(10));
+        }
+    };
+    // Rows, tabs and what is known of each.
+    keys(&mut terminal, &["j", "\t", "j", "s", "\x1b[6~"], 100);
+    let before = terminal.written();
+    terminal.keys("4");
+    let took = terminal.read_slowly(BYTES, |text| text.contains("legend") && text.contains("column"));
+    let bytes = terminal.written() - before;
+    eprintln!("to the heatmap: {bytes} bytes in {took:?}");
+    assert!(bytes < 60_000 && took < allowed(bytes) + 2 * MACHINE, "{bytes} bytes in {took:?}");
+    // Closer and wider, to and fro: every cell changes each time.
+    keys(&mut terminal, &["w", "w", "\x1b[C", "s", "\x1b[B"], 100);
+    let before = terminal.written();
+    terminal.keys("q");
+    let took = terminal.read_slowly(BYTES, |text| !text.contains("legend"));
+    let bytes = terminal.written() - before;
+    eprintln!("out: {bytes} bytes in {took:?}");
+    assert!(bytes < 60_000 && took < allowed(bytes) + 2 * MACHINE, "{bytes} bytes in {took:?}");
+    terminal.read_again();
+    assert_eq!(terminal.exit(), Exit::Status(0));
+}
