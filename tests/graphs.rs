@@ -110,3 +110,109 @@ fn without_the_gpus_side_launches_are_counted_and_times_are_null() {
         assert_eq!(captured[key], Value::Null, "{key}");
     }
 }
+
+/// Records `nodes WAY SEED`; what the program says of its memory, and the folder with the recording.
+fn built(programs: &Path, way: u32, seed: u64) -> (Vec<u64>, tempfile::TempDir) {
+    let folder = tempfile::tempdir().unwrap();
+    let program = program(programs, "nodes", &[]);
+    let mut command = Command::new(UMTUI);
+    command.args(["record", "-o"]).arg(folder.path().join("run")).arg("--").arg(program.get_program());
+    command.args([way.to_string(), seed.to_string()]).env("LD_LIBRARY_PATH", common::GUEST).env_remove("LD_PRELOAD");
+    let output = run(command);
+    assert!(output.status.success(), "{output:?}");
+    let said = String::from_utf8(output.stdout).unwrap();
+    (said.split_whitespace().map(|number| number.parse().unwrap()).collect(), folder)
+}
+
+/// What a report says of memory and its use, times and the process left out.
+fn memory_of(report: &Value) -> (Value, Value, Vec<String>) {
+    let kinds = report["allocations"]["by_kind"].as_array().unwrap();
+    let graphs = kinds.iter().find(|one| one["kind"] == "graph").cloned().unwrap_or_default();
+    let mut launched = report["memory"]["graphs"][0].clone();
+    let told: Vec<String> =
+        launched.as_object().unwrap().keys().filter(|key| key.ends_with("_ns") || *key == "process").cloned().collect();
+    told.iter().for_each(|key| drop(launched.as_object_mut().unwrap().remove(key)));
+    let list = report["memory"]["uses"]["list"].as_array().unwrap();
+    let keys = [
+        "bytes",
+        "kind",
+        "kernels",
+        "graphs",
+        "graph_launches",
+        "reads",
+        "writes",
+        "last_use",
+        "last_use_may_be_later",
+    ];
+    let mut uses: Vec<String> =
+        list.iter().map(|one| keys.map(|key| format!("{key}={} ", one[key])).concat()).collect();
+    uses.sort_unstable();
+    (graphs, launched, uses)
+}
+
+#[test]
+fn a_graph_built_of_nodes_of_any_type_has_the_memory_and_the_uses_of_one_built_by_type() {
+    let Some(programs) = programs() else { return };
+    for seed in [1, 2, 3] {
+        let (said, folder) = built(programs, 0, seed);
+        let [made, bytes, freed] = said[..] else { panic!("{said:?}") };
+        assert!(made > 3 && freed > 0, "{said:?}");
+        let wanted = memory_of(&report(&[&folder.path().join("run")]));
+        assert_eq!((&wanted.0["count"], &wanted.0["bytes"]), (&made.into(), &bytes.into()), "{}", wanted.0);
+        assert_eq!(wanted.1["allocations"], made, "{}", wanted.1);
+        for way in [1, 2, 3] {
+            let (said_now, folder) = built(programs, way, seed);
+            let path = folder.path().join("run");
+            assert_eq!(said_now, said);
+            assert_eq!(memory_of(&report(&[&path])), wanted, "way {way}, seed {seed}");
+        }
+    }
+}
+
+#[test]
+fn a_node_is_shown_with_what_there_is_of_its_type_alone() {
+    let Some(programs) = programs() else { return };
+    let (said, folder) = built(programs, 1, 1);
+    let path = folder.path().join("run");
+    let text = text(&path);
+    let of_type = |name: &str| {
+        let word = format!(" type={name}");
+        let lines = text.lines().filter(|line| line.contains("GraphAddNode") && line.contains("type="));
+        let fits = |line: &&str| {
+            line.split(['(', ')'])
+                .nth(1)
+                .is_some_and(|inside| inside.contains(&format!("{word} ")) || inside.ends_with(&word))
+        };
+        let roles = |line: &str| {
+            let inside = line.split(['(', ')']).nth(1).unwrap();
+            let (_, own) = inside.split_once(&word).unwrap();
+            own.split_whitespace().map(|pair| pair.split('=').next().unwrap().to_owned()).collect::<Vec<_>>().join(" ")
+        };
+        let mut found: Vec<String> = lines.filter(fits).map(roles).collect();
+        found.sort_unstable();
+        found.dedup();
+        found
+    };
+    // The runtime's, and the driver's inside it.
+    assert_eq!(of_type("MemAlloc"), ["location bytes ptr"], "{text}");
+    assert_eq!(of_type("MemFree"), ["ptr"], "{text}");
+    assert_eq!(of_type("Empty"), [""], "{text}");
+    assert_eq!(of_type("Host"), ["callback"], "{text}");
+    assert_eq!(of_type("Graph"), ["child"], "{text}");
+    assert_eq!(of_type("Memset"), ["dst pitch value element width height"], "{text}");
+    // A filter knows the kind of memory that a node of any type is about.
+    let mut filtered = Command::new(UMTUI);
+    filtered.args(["report", "--format", "json", "--filter", "kind:graph"]).arg(&path);
+    let filtered: Value = serde_json::from_slice(&run(filtered).stdout).unwrap();
+    assert_eq!(common::calls(&filtered, "cudaGraphAddNode"), said[0], "{}", filtered["apis"]);
+    // The text reads back as what it was made of.
+    let log = folder.path().join("trace.log");
+    std::fs::write(&log, &text).unwrap();
+    let nodes = |text: &str| {
+        let lines = text.lines().filter(|line| line.contains("GraphAddNode(") && !line.starts_with('#'));
+        lines.map(str::to_owned).collect::<Vec<_>>()
+    };
+    assert_eq!(nodes(&common::text(&log)), nodes(&text));
+    let (one, other) = (memory_of(&report(&[&path])), memory_of(&report(&[&log])));
+    assert_eq!((one.0, one.2), (other.0, other.2));
+}

@@ -1,6 +1,7 @@
 //! What a call was called with: registers, what they lead to, strings, into its record.
 
 use umtui_wire::checksum::of_slots;
+use umtui_wire::record::{ARGUMENTS_AT, SLOT_BYTES};
 use umtui_wire::table::{Access, Op, pool_attribute_is_wide};
 
 use crate::arch::Frame;
@@ -55,16 +56,29 @@ pub unsafe fn argument(frame: &Frame, op: &Op, lowest: u64, record: *mut u8) {
     }
 }
 
-/// Reads the arguments of a call some of which are strings, digests, or of as many bytes as another one says.
+/// Reads the arguments of a call some of which are strings, digests, of as many bytes as another one says, or there only if
+/// another one says so.
 ///
 /// # Safety
 /// As [`argument`].
 #[cold]
 pub unsafe fn all_arguments(frame: &Frame, slot: &Slot, succeeded: bool, record: *mut u8) {
-    for op in slot.ops() {
+    let mut ops = slot.ops().iter();
+    if ops.clone().any(|op| op.access == Access::Only) {
+        // Not all of it is written, and what an older record held must not stay.
+        let bytes = usize::from(slot.extra()).wrapping_add(1).wrapping_mul(SLOT_BYTES).wrapping_sub(ARGUMENTS_AT);
+        // SAFETY: the record has these slots.
+        unsafe { record.add(ARGUMENTS_AT).write_bytes(0, bytes) };
+    }
+    while let Some(op) = ops.next() {
         // SAFETY: as the caller says.
         unsafe {
             match op.access {
+                Access::Only => {
+                    let found = record.add(usize::from(op.at)).cast::<u32>().read_unaligned();
+                    let skipped = if found == op.value() { 0 } else { op.steps() };
+                    (0..skipped).for_each(|_| _ = ops.next());
+                }
                 Access::Text | Access::PointeeText => {
                     let word = *frame.words().add(usize::from(op.word));
                     put(record, usize::from(op.at), text(op.access, word, succeeded));

@@ -152,17 +152,31 @@ pub unsafe fn pointers(frame: &Frame, flags: u8, found: &mut [u64]) -> u16 {
     unsafe { among(handle, argument(frame, parameters), argument(frame, parameters.wrapping_add(1)), found) }
 }
 
-/// Likewise of a call that has given a kernel to a graph: the argument of this number points to `CUDA_KERNEL_NODE_PARAMS`.
-/// Only of a kernel that was launched before it is known what its parameters are: to ask earlier might load it.
+/// `CU_GRAPH_NODE_TYPE_KERNEL`.
+const TYPE_KERNEL: u32 = 0;
+/// Words of `CUgraphNodeParams` before what is of the node's type.
+const BEFORE_PARAMS: usize = 2;
+
+/// Likewise of a call that has given a kernel to a graph: an argument points to `CUDA_KERNEL_NODE_PARAMS`, or to
+/// `CUgraphNodeParams`, which may be those of another node. Only of a kernel that was launched before it is known what its
+/// parameters are: to ask earlier might load it.
 ///
 /// # Safety
-/// `frame` is that of a call that has succeeded and has such an argument.
-pub unsafe fn pointers_of_node(frame: &Frame, number: usize, found: &mut [u64]) -> u16 {
+/// `frame` is that of a call that has succeeded; `also` is its slot's, with `NODE` or `CHANGES_NODE`.
+pub unsafe fn pointers_of_node(frame: &Frame, also: u8, found: &mut [u64]) -> u16 {
+    let number: usize = if also & slots::NODE == 0 { 2 } else { 4 };
+    let number = number.wrapping_add(usize::from(also & slots::WITH_EDGES != 0));
     // SAFETY: as the caller says; the driver has read the structure.
     unsafe {
-        let node = argument(frame, number) as *const u64;
+        let mut node = argument(frame, number) as *const u64;
         if node.is_null() {
             return 0;
+        }
+        if also & slots::ANY_NODE != 0 {
+            if node.cast::<u32>().read_unaligned() != TYPE_KERNEL {
+                return 0;
+            }
+            node = node.add(BEFORE_PARAMS);
         }
         let [function, values, extra] = [0, 5, 6].map(|word| node.add(word).read_unaligned());
         // Since CUDA 12 it may be a `CUkernel`, in a field of its own.

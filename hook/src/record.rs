@@ -291,10 +291,8 @@ unsafe fn submit(
         if frame.result as u32 == 0 && slots::arguments_wanted() {
             let found = core::slice::from_raw_parts_mut(words.add(3), POINTERS_MAX as usize);
             // The call has succeeded.
-            pointers = if also & slots::NODE != 0 {
-                kernels::pointers_of_node(frame, 4, found)
-            } else if also & slots::CHANGES_NODE != 0 {
-                kernels::pointers_of_node(frame, 2, found)
+            pointers = if also & (slots::NODE | slots::CHANGES_NODE) != 0 {
+                kernels::pointers_of_node(frame, also, found)
             } else {
                 kernels::pointers(frame, flags, found)
             };

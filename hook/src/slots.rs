@@ -36,7 +36,7 @@ pub struct Slot {
     pub unknown: AtomicU8,
     /// How its arguments are read, one of [`shape`].
     pub shape: AtomicU8,
-    /// [`INITIALISES`], [`SUBMITS`], [`ASKS`], [`NODE`], [`CHANGES_NODE`].
+    /// [`INITIALISES`], [`SUBMITS`], [`ASKS`], [`NODE`], [`CHANGES_NODE`], [`ANY_NODE`], [`WITH_EDGES`].
     pub also: AtomicU8,
 }
 
@@ -101,7 +101,8 @@ pub const ACTION_LAUNCH: u8 = 4;
 pub const ACTION_LAUNCH_EX: u8 = 8;
 /// Kernel handles may be reused from here on.
 pub const ACTION_UNLOAD: u8 = 16;
-/// Some argument is a string, a structure of which a digest is wanted, or of as many bytes as another one says.
+/// Some argument is a string, a structure of which a digest is wanted, of as many bytes as another one says, or there only if
+/// another one says so.
 pub const READS_MORE: u8 = 32;
 /// The call begins or ends the recording, if it was asked to.
 pub const CONTROLS_RECORDING: u8 = 64;
@@ -117,6 +118,10 @@ pub const ASKS: u8 = 4;
 pub const NODE: u8 = 8;
 /// It changes one in a graph that is ready: the third argument says how.
 pub const CHANGES_NODE: u8 = 16;
+/// What that argument says may be of a node of any type.
+pub const ANY_NODE: u8 = 32;
+/// Before that argument there is one more, about edges.
+pub const WITH_EDGES: u8 = 64;
 /// Any of the actions after the call.
 pub const ACTIONS: u8 = ACTION_PROC_ADDRESS | ACTION_LAUNCH | ACTION_LAUNCH_EX | ACTION_UNLOAD;
 
@@ -269,6 +274,9 @@ fn also(name: &[u8]) -> u8 {
         b"cuInit" => INITIALISES,
         b"cuGraphAddKernelNode" | b"cuGraphAddKernelNode_v2" => NODE,
         b"cuGraphExecKernelNodeSetParams" | b"cuGraphExecKernelNodeSetParams_v2" => CHANGES_NODE,
+        b"cuGraphAddNode" => NODE | ANY_NODE,
+        b"cuGraphAddNode_v2" | b"cuGraphAddNode_v3" => NODE | ANY_NODE | WITH_EDGES,
+        b"cuGraphExecNodeSetParams" => CHANGES_NODE | ANY_NODE,
         _ if crate::cupti::submits(name) => SUBMITS,
         _ => 0,
     }

@@ -230,7 +230,15 @@ fn looks_like_cuda(name: &str) -> bool {
 /// Roles of the arguments that are recorded, from the function's definition text.
 fn roles(function: &'static Function) -> Vec<String> {
     let inside = function.signature.split_once('(').map_or("", |(_, rest)| rest.trim_end_matches(')'));
-    inside.split_whitespace().filter_map(|argument| argument.split(':').next()).map(str::to_owned).collect()
+    let all = inside.split_whitespace().filter_map(|argument| argument.split(':').next());
+    let mut roles: Vec<String> = Vec::new();
+    for role in all {
+        // Which argument it is may depend on another one.
+        if !roles.iter().any(|known| known == role) {
+            roles.push(role.to_owned());
+        }
+    }
+    roles
 }
 
 /// 12 of `libcudart.so.12`.

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use crate::trace::call::CallFlags;
 use crate::trace::semantics::base_name;
-use crate::trace::{Api, Argument, Bytes, Call, ProcessId, Trace, TrackId, Value};
+use crate::trace::{Api, Argument, Bytes, Call, ProcessId, Signature, Trace, TrackId, Value};
 use umtui_wire::header::CHUNK_UNIT;
 use umtui_wire::record::{Head, SLOT_BYTES};
 
@@ -32,6 +32,13 @@ pub struct Found<'a, T> {
     pub what: &'a T,
     /// Where its record lies: byte offset in the file of its process.
     pub offset: u64,
+}
+
+impl<T> Found<'_, T> {
+    /// The same call, of which something else is known.
+    pub const fn with<'a, U>(&self, what: &'a U) -> Found<'a, U> {
+        Found { track: self.track, row: self.row, call: self.call, what, offset: self.offset }
+    }
 }
 
 /// Calls `each` with the calls of a process to chosen functions, thread by thread, in order of rows. Pieces of the columns
@@ -232,6 +239,13 @@ impl<'a> Record<'a> {
         if unread || (argument.on_success && self.status() != 0) {
             return None;
         }
-        argument.kind.read(self.bytes, usize::from(argument.at))
+        argument.read(self.bytes)
+    }
+
+    /// The number with this role; of several that conditions tell apart the one that is there.
+    #[must_use]
+    pub fn named(&self, signature: &Signature, role: &str) -> Option<u64> {
+        let all = signature.arguments.iter().filter(|argument| argument.role == role);
+        all.filter_map(|argument| self.number(argument)).next()
     }
 }

@@ -244,7 +244,8 @@ mod tests {
         /// A call on a stream, its handle the stream's number; launches have it as kernel too.
         fn call(&mut self, thread: u32, name: &str, times: (u64, u64), status: u32, depth: u8, stream: u16) -> u32 {
             let track = self.trace.track_of(P, thread);
-            let function = Argument { role: "function".into(), kind: ArgKind::Handle, on_success: false, at: 32 };
+            let function =
+                Argument { role: "function".into(), kind: ArgKind::Handle, on_success: false, at: 32, only: None };
             let layer = if name.starts_with("cuda") { Layer::Runtime } else { Layer::Driver };
             let api = self.trace.api_of(name, layer, Signature { arguments: vec![function], ..Signature::default() });
             let offset = self.bytes.len() as u64;

@@ -54,7 +54,7 @@ impl Does {
     /// What a call of such a function did and when that counts, ticks. `into`: the graph that it was captured into and when
     /// that was handed out. A launch that was not captured did nothing to a graph.
     pub fn step<N>(self, api: &Api, record: &Record<'_>, into: Option<(u64, u64)>) -> Option<(u64, Step<N>)> {
-        let number = |role| record.number(api.signature.role(role)?).filter(|&value| value != 0);
+        let number = |role| record.named(&api.signature, role).filter(|&value| value != 0);
         let ticks = record.start_ticks();
         Some(match self {
             Self::Begins => (ticks, Step::Begin { graph: number("graph")? }),

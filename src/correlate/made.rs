@@ -4,14 +4,36 @@ use std::sync::Arc;
 
 use crate::trace::activity::{Activity, LaneId};
 use crate::trace::{
-    ApiId, ArgKind, Argument, Bytes, Call, CallFlags, LaneOf, Layer, Process, ProcessId, Signature, SiteId, StreamId,
-    Trace, TrackId,
+    ApiId, ArgKind, Argument, Bytes, Call, CallFlags, LaneOf, Layer, Only, Process, ProcessId, Signature, SiteId,
+    StreamId, Trace, TrackId,
 };
 use umtui_wire::activity::KIND_SUBMIT;
 use umtui_wire::header::CHUNK_UNIT;
 use umtui_wire::record::{Head, KIND_CALL, SLOT_BYTES};
+use umtui_wire::table::{FUNCTIONS, Function, find};
 
 pub const P: ProcessId = ProcessId(0);
+
+/// The arguments of a function of the table, which this room has no reader for.
+pub fn signature_of(function: &Function) -> Signature {
+    let inside = function.signature.split_once('(').unwrap().1.trim_end_matches(')');
+    let mut arguments: Vec<Argument> = Vec::new();
+    for text in inside.split_whitespace() {
+        let (text, only) = text.split_once('?').map_or((text, None), |(text, only)| (text, only.split_once('=')));
+        let (role, rest) = text.split_once(':').unwrap();
+        let (kind, at) = rest.split_once('@').unwrap();
+        let only = only.map(|(role, values)| {
+            Box::new(Only {
+                role: role.into(),
+                at: arguments.iter().find(|argument| argument.role == role).unwrap().at,
+                values: values.split('|').map(|value| value.parse().unwrap()).collect(),
+            })
+        });
+        let (on_success, kind) = (kind.starts_with('*'), ArgKind::from_word(kind.trim_start_matches('*')));
+        arguments.push(Argument { role: role.into(), kind, on_success, at: at.parse().unwrap(), only });
+    }
+    Signature { arguments, ..Signature::default() }
+}
 
 /// A trace of one process and its file.
 pub struct Made {
@@ -63,23 +85,61 @@ impl Made {
                     kind,
                     on_success: false,
                     at: 32 + 8 * index,
+                    only: None,
                 })
                 .collect(),
             ..Signature::default()
         };
         let api = self.trace.api_of(step.name, layer, signature);
         if let Some((correlation, pointers)) = step.submits {
-            let slots = (3 + pointers.len()).div_ceil(6);
-            let head = Head { kind: KIND_SUBMIT, extra: slots as u8 - 1, a: pointers.len() as u16, b: correlation };
-            let mut words = vec![head.word(), step.times.0, 0];
-            words.extend(pointers);
-            self.record(&words, slots);
+            self.submit(step.times.0, correlation, pointers);
         }
         let mut words = vec![Head { kind: KIND_CALL, extra: 0, a: api.0, b: 0 }.word(), step.times.0, 0, 0];
         words.extend(step.arguments.iter().map(|argument| argument.2));
         let slots = words.len().div_ceil(6);
         let offset = self.record(&words, slots);
         self.push(step, api, slots as u8 - 1, offset)
+    }
+
+    /// A call as the table of functions has it: arguments by role, those there that the given ones are for. `submits`:
+    /// pointers that a kernel was given.
+    pub fn of_table(
+        &mut self,
+        name: &str,
+        values: &[(&str, u64)],
+        (depth, times): (u8, (u64, u64)),
+        submits: &[u64],
+    ) -> (TrackId, u32) {
+        let function = &FUNCTIONS[find(name.as_bytes(), 12).unwrap()];
+        let signature = signature_of(function);
+        let slots = 1 + usize::from(function.extra);
+        let mut record = vec![0; slots * SLOT_BYTES];
+        for (role, value) in values {
+            let own = |argument: &&Argument| {
+                argument.role == *role && argument.only.as_ref().is_none_or(|only| only.holds(&record))
+            };
+            let argument = signature.arguments.iter().find(own).unwrap_or_else(|| panic!("{name}: {role}"));
+            let (at, bytes) = (usize::from(argument.at), argument.kind.bytes().min(8));
+            record[at..at + bytes].copy_from_slice(&value.to_le_bytes()[..bytes]);
+        }
+        let api = self.trace.api_of(name, function.layer, signature);
+        if !submits.is_empty() {
+            self.submit(times.0, 0, submits);
+        }
+        let head = Head { kind: KIND_CALL, extra: function.extra, a: api.0, b: 0 };
+        record[..8].copy_from_slice(&head.word().to_le_bytes());
+        record[8..16].copy_from_slice(&times.0.to_le_bytes());
+        let words: Vec<u64> = record.chunks(8).map(|word| u64::from_le_bytes(word.try_into().unwrap())).collect();
+        let offset = self.record(&words, slots);
+        self.push(&Step { name, times, depth, ..Step::default() }, api, function.extra, offset)
+    }
+
+    fn submit(&mut self, start: u64, correlation: u32, pointers: &[u64]) {
+        let slots = (3 + pointers.len()).div_ceil(6);
+        let head = Head { kind: KIND_SUBMIT, extra: slots as u8 - 1, a: pointers.len() as u16, b: correlation };
+        let mut words = vec![head.word(), start, 0];
+        words.extend(pointers);
+        self.record(&words, slots);
     }
 
     fn push(&mut self, step: &Step<'_>, api: ApiId, extra: u8, offset: u64) -> (TrackId, u32) {

@@ -11,6 +11,7 @@ mod graph_contents;
 pub mod graph_memory;
 #[cfg(test)]
 pub(crate) mod made;
+pub mod nodes;
 pub mod order;
 pub mod pools;
 mod reason;

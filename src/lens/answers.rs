@@ -7,9 +7,11 @@ use super::matcher::Matcher;
 use super::spans::Spans;
 use super::words::{self, Words};
 use crate::correlate::Allocation;
+use crate::correlate::nodes::Chosen;
 use crate::filter::TextField;
 use crate::symbols::Symbols;
 use crate::trace::activity::LaneId;
+use crate::trace::semantics::base_name;
 use crate::trace::{Activity, ApiId, Layer, NameId, ProcessId, SiteId, StreamId, Trace, TrackId, results};
 
 /// A pattern on a field, with its answers.
@@ -34,6 +36,15 @@ pub(super) struct Answers {
     kinds: FxHashMap<(u8, u8), bool>,
     lanes: FxHashMap<LaneId, bool>,
     held: Held,
+    of_nodes: FxHashMap<ApiId, OfNodes>,
+}
+
+/// Which calls of a function fit that is about nodes of any type.
+#[derive(Debug)]
+pub(super) struct OfNodes {
+    /// Those of no type that has a kind of its own.
+    pub otherwise: bool,
+    pub by_type: Chosen<bool>,
 }
 
 impl Answers {
@@ -54,6 +65,7 @@ impl Answers {
             kinds: FxHashMap::default(),
             lanes: FxHashMap::default(),
             held: Held::default(),
+            of_nodes: FxHashMap::default(),
         }
     }
 
@@ -73,16 +85,23 @@ impl Answers {
         symbols: &mut Symbols,
         go_on: &mut dyn FnMut() -> bool,
     ) -> bool {
+        if self.field == TextField::Kind {
+            self.update_node_kinds(trace);
+        }
         let matcher = &self.matcher;
         match self.field {
             TextField::Api | TextField::Layer | TextField::Kind => {
-                let field = self.field;
+                let (field, of_nodes) = (self.field, &self.of_nodes);
                 renew(&mut self.apis, trace.apis.iter().map(|api| api.name), |at| {
                     let Some(api) = trace.apis.get(at) else { return false };
                     match field {
                         TextField::Api => matcher.fits(trace.names.get(api.name)),
                         TextField::Layer => matcher.fits(layer(api.layer)),
-                        _ => Self::fits(matcher, &words::call_kinds(trace, api)),
+                        _ => {
+                            let by_type = u16::try_from(at).ok().and_then(|at| of_nodes.get(&ApiId(at)));
+                            let plain = Self::fits(matcher, &words::call_kinds(base_name(trace.names.get(api.name))));
+                            plain || by_type.is_some_and(|of| of.by_type.any(|fits| *fits))
+                        }
                     }
                 })
             }
@@ -122,6 +141,26 @@ impl Answers {
             TextField::Allocation => self.update_held(trace, lives, symbols, go_on),
             TextField::Kernel | TextField::Cause | TextField::Result => false,
         }
+    }
+
+    /// Looks at functions whose calls are of different kinds, by the type of the node that they are about.
+    fn update_node_kinds(&mut self, trace: &Trace) {
+        for (id, api) in (0..=u16::MAX).map(ApiId).zip(&trace.apis).filter(|(_, api)| api.signature.has_conditions()) {
+            if self.of_nodes.contains_key(&id) {
+                continue;
+            }
+            let base = base_name(trace.names.get(api.name));
+            let fits = |base: &str| Self::fits(&self.matcher, &words::call_kinds(base));
+            if let Some(by_type) = Chosen::of(api, base, |_, base| Some(fits(base))) {
+                self.of_nodes.insert(id, OfNodes { otherwise: fits(base), by_type });
+            }
+        }
+    }
+
+    /// Of a function whose calls are of different kinds: which of them fit.
+    #[inline]
+    pub(super) fn of_nodes(&self, id: ApiId) -> Option<&OfNodes> {
+        if self.of_nodes.is_empty() { None } else { self.of_nodes.get(&id) }
     }
 
     /// Whether it looks at call sites: of calls, or of those that made an allocation.

@@ -175,7 +175,17 @@ impl Plan {
         let trace = around.trace;
         let Some(answers) = self.leaves.get_mut(leaf) else { return none(block) };
         match answers.field {
-            TextField::Api | TextField::Layer | TextField::Kind => each(block, |_, call| answers.api(call.api)),
+            TextField::Api | TextField::Layer => each(block, |_, call| answers.api(call.api)),
+            TextField::Kind => {
+                let mut sizes = Sizes::new(around, block);
+                each(block, |at, call| match answers.of_nodes(call.api) {
+                    Some(of) if answers.api(call.api) => {
+                        let by_type = sizes.record(at, call).and_then(|record| of.by_type.of_call(&record).copied());
+                        by_type.unwrap_or(of.otherwise)
+                    }
+                    _ => answers.api(call.api),
+                })
+            }
             TextField::Thread | TextField::Process | TextField::Rank | TextField::Host => {
                 if answers.track(trace, block.track) { all(block) } else { none(block) }
             }
@@ -309,7 +319,7 @@ impl<'a> Sizes<'a> {
         }
         let api = self.around.trace.api(call.api)?;
         let record = self.record(at, call)?;
-        let number = |role: &str| api.signature.role(role).and_then(|argument| record.number(argument));
+        let number = |role: &str| record.named(&api.signature, role);
         if let Some(bytes) = number("bytes") {
             return Some(bytes);
         }

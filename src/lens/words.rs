@@ -1,9 +1,9 @@
 //! The texts by which the things of a trace can be asked for.
 
+use crate::correlate::calls::bare;
 use crate::symbols::{Symbols, demangled};
 use crate::trace::activity::LaneOf;
-use crate::trace::semantics::base_name;
-use crate::trace::{Activity, ActivityKind, Api, NameId, Process, SiteId, Stream, StreamKind, Trace, Track};
+use crate::trace::{Activity, ActivityKind, NameId, Process, SiteId, Stream, StreamKind, Trace, Track};
 use umtui_wire::activity as wire;
 
 /// Layer of what the GPU did.
@@ -92,11 +92,9 @@ pub(super) fn site(trace: &Trace, symbols: &mut Symbols, id: SiteId) -> Words {
     Words::texts(texts)
 }
 
-/// Kinds of a function's calls: that it is a call, and the kind of memory it is about.
-pub(super) fn call_kinds(trace: &Trace, api: &Api) -> Words {
-    let base = base_name(trace.names.get(api.name));
-    let bare = base.strip_prefix("cuda").or_else(|| base.strip_prefix("cu")).unwrap_or(base);
-    let memory: &[&str] = match bare {
+/// Kinds of a function's calls, by its name without endings: that it is a call, and the kind of memory it is about.
+pub(super) fn call_kinds(base: &str) -> Words {
+    let memory: &[&str] = match bare(base) {
         "Malloc" | "MallocPitch" | "Malloc3D" | "MemAlloc" | "MemAllocPitch" => &["device"],
         "MallocManaged" | "MemAllocManaged" => &["managed"],
         "MallocHost" | "HostAlloc" | "MemAllocHost" | "MemHostAlloc" | "FreeHost" | "MemFreeHost" => {

@@ -7,6 +7,7 @@ use super::labels::{Namer, thread};
 use super::order::{Event, Order, Selection};
 use super::safe::safe;
 use super::view::{EventGroup, EventRow, EventsAt, EventsRequest, EventsRows, Outcome};
+use crate::correlate::nodes::MEM_ALLOC;
 use crate::trace::raw::RawCall;
 use crate::trace::value::print;
 use crate::trace::{Api, Bytes, Call, CallFlags, OpenCall, Style, Trace, Track, TrackId, Value};
@@ -92,12 +93,14 @@ fn ended(
     let track = trace.track(id)?;
     let call = track.call(row)?;
     let api = trace.api(call.api)?;
-    let (mut arguments, result) = match read(files, track, row) {
+    let raw = read(files, track, row);
+    let (mut arguments, result) = match &raw {
         Some(raw) => (raw.text(trace, track.process, api, Style::Short), raw.result(api)),
         None if api.signature.arguments.is_empty() => Default::default(),
         None => ("no longer in the file".to_owned(), String::new()),
     };
-    arguments.push_str(graph_words(trace.names.get(api.name), call.flags));
+    let is_memory_node = is_memory_node(api, raw.as_ref());
+    arguments.push_str(graph_words(trace.names.get(api.name), call.flags, is_memory_node));
     Some(EventRow {
         duration_ns: (!call.flags.entry_only()).then_some(call.duration_ns),
         arguments: safe(&cut(arguments)).into_owned(),
@@ -148,10 +151,16 @@ fn event(trace: &Trace, namer: &Namer<'_>, id: TrackId, track: &Track, begun: &B
     }
 }
 
+/// Whether a call gave a graph a node, of whatever type it is, that allocates memory.
+fn is_memory_node(api: &Api, raw: Option<&RawCall>) -> bool {
+    let node_type = || raw.and_then(|raw| raw.argument(api, "type"));
+    api.signature.has_conditions() && node_type() == Some(Value::Number(MEM_ALLOC))
+}
+
 /// What becomes of a call that is recorded into a graph: it is not done now.
-fn graph_words(name: &str, flags: CallFlags) -> &'static str {
+fn graph_words(name: &str, flags: CallFlags, is_memory_node: bool) -> &'static str {
     let memory = ["MallocAsync", "MallocFromPoolAsync", "MemAllocAsync", "MemAllocFromPoolAsync", "AddMemAllocNode"];
-    let is_memory = memory.iter().any(|part| name.contains(part));
+    let is_memory = memory.iter().any(|part| name.contains(part)) || (is_memory_node && name.contains("AddNode"));
     match (flags.has(CallFlags::CAPTURED), is_memory && !flags.failed()) {
         (true, true) => " captured: memory of the graph",
         (true, false) => " captured",

@@ -20,6 +20,7 @@ pub enum Enumeration {
     CacheConfig,
     FunctionAttribute,
     StreamAttribute,
+    NodeType,
 }
 
 type Table = &'static [(u32, &'static str)];
@@ -39,6 +40,7 @@ const ALL: &[(Enumeration, &str)] = &[
     (Enumeration::CacheConfig, "cachecfg"),
     (Enumeration::FunctionAttribute, "funcattr"),
     (Enumeration::StreamAttribute, "streamattr"),
+    (Enumeration::NodeType, "nodetype"),
 ];
 
 impl Enumeration {
@@ -108,6 +110,22 @@ impl Enumeration {
             Self::CacheConfig => &[(0, "PreferNone"), (1, "PreferShared"), (2, "PreferL1"), (3, "PreferEqual")],
             Self::FunctionAttribute => FUNCTION_ATTRIBUTES,
             Self::StreamAttribute => STREAM_ATTRIBUTES,
+            Self::NodeType => &[
+                (0, "Kernel"),
+                (1, "Memcpy"),
+                (2, "Memset"),
+                (3, "Host"),
+                (4, "Graph"),
+                (5, "Empty"),
+                (6, "WaitEvent"),
+                (7, "EventRecord"),
+                (8, "ExtSemaphoreSignal"),
+                (9, "ExtSemaphoreWait"),
+                (10, "MemAlloc"),
+                (11, "MemFree"),
+                (12, "BatchMemOp"),
+                (13, "Conditional"),
+            ],
         }
     }
 }

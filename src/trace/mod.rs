@@ -25,7 +25,7 @@ pub mod track;
 pub mod value;
 
 pub use activity::{Activities, Activity, ActivityKind, Lane, LaneOf};
-pub use api::{Api, Argument, Signature};
+pub use api::{Api, Argument, Only, Signature};
 pub use bytes::Bytes;
 pub use call::{Call, CallFlags, Location, NO_DEVICE, OpenCall};
 pub use capture::{Captor, Capture, Captures};

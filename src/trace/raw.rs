@@ -88,7 +88,7 @@ impl RawCall {
         let answered = !flags.failed() && (flags.has(CallFlags::NOT_STATUS) || self.status() == 0);
         let wanted = move |argument: &&Argument| !none && (answered || !argument.on_success);
         let read = |argument: &'a Argument| {
-            let value = argument.kind.read(self.readable(), usize::from(argument.at))?;
+            let value = argument.read(self.readable())?;
             Some((argument, value))
         };
         api.signature.arguments.iter().filter(wanted).filter_map(read).collect::<Vec<_>>().into_iter()
@@ -186,6 +186,7 @@ mod tests {
             kind: ArgKind::from_word(word),
             on_success,
             at,
+            only: None,
         };
         let arguments = vec![
             argument("ptr", "ptr", true, 32),

@@ -178,7 +178,7 @@ mod tests {
     use super::*;
 
     fn argument(role: &str, kind: ArgKind, on_success: bool, at: u16) -> Argument {
-        Argument { role: role.into(), kind, on_success, at }
+        Argument { role: role.into(), kind, on_success, at, only: None }
     }
 
     #[test]

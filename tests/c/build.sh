@@ -80,7 +80,7 @@ shared="-shared -fPIC"
     make_one "$out/fake/libcuda.so.1" libfake.c $shared -Wl,-soname,libcuda.so.1
     wait
 
-    for name in linked rtld_default threads graphs kinds fork errors structs nested die longjmp counter exec spawn nothing ends part onkey ranges handed known; do
+    for name in linked rtld_default threads graphs nodes kinds fork errors structs nested die longjmp counter exec spawn nothing ends part onkey ranges handed known; do
         make_one "$out/$name" $name.c $runtime13 $driver -ldl -lpthread
     done
     for name in linked_driver longname; do

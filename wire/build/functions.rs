@@ -49,6 +49,16 @@ struct Layout {
     used: Vec<bool>,
     ops: Vec<Op>,
     signature: String,
+    /// Fields that are there for some values of an argument alone.
+    branches: Vec<Branch>,
+}
+
+/// Fields that share a condition. Those of different ones are never there together, so they share places.
+struct Branch {
+    /// Where the argument lies in the record, and its values.
+    which: (usize, Vec<usize>),
+    used: Vec<bool>,
+    ops: Vec<Op>,
 }
 
 impl Layout {
@@ -101,6 +111,55 @@ impl Layout {
         }
         write!(self.signature, "{role}:{shown}@{at}").unwrap();
     }
+
+    /// Where the argument with this role lies in the record: the first step that reads it.
+    fn place_of(&self, role: &str) -> Option<usize> {
+        let mut arguments = self.signature.split(['(', ' ']);
+        let own = arguments.find_map(|argument| argument.strip_prefix(role)?.strip_prefix(':'))?;
+        own.split_once('@')?.1.parse().ok()
+    }
+
+    /// Lays out what `record` records so that it is there only if `condition`, `which=N|M`, holds.
+    fn only_if(&mut self, name: &str, condition: &str, record: impl FnOnce(&mut Self)) {
+        let bad = || -> ! { panic!("{name}: {condition} is no condition on an argument of 4 bytes before") };
+        let (role, values) = condition.split_once('=').unwrap_or_else(|| bad());
+        let at = self.place_of(role).unwrap_or_else(|| bad());
+        assert!(self.ops.iter().any(|op| op.at == at && op.access.ends_with('4')), "{name}: {condition}");
+        let values: Vec<usize> = values.split('|').map(|value| value.parse().unwrap_or_else(|_| bad())).collect();
+        assert!(values.iter().all(|&value| value < 256), "{name}: {condition}");
+        let known = self.branches.iter().position(|branch| branch.which == (at, values.clone()));
+        let index = known.unwrap_or_else(|| {
+            let apart =
+                |branch: &Branch| branch.which.0 == at && !values.iter().any(|one| branch.which.1.contains(one));
+            assert!(self.branches.iter().all(apart), "{name}: {condition} holds together with another one");
+            let used = self.used.clone();
+            self.branches.push(Branch { which: (at, values), used, ops: Vec::new() });
+            self.branches.len() - 1
+        });
+        let swap = |layout: &mut Self| {
+            let branch = &mut layout.branches[index];
+            std::mem::swap(&mut layout.used, &mut branch.used);
+            std::mem::swap(&mut layout.ops, &mut branch.ops);
+        };
+        swap(self);
+        record(self);
+        swap(self);
+        write!(self.signature, "?{condition}").unwrap();
+    }
+
+    /// Puts the steps of all conditions behind the others, each with one before them that says when they are taken.
+    fn join(&mut self) {
+        for Branch { which: (at, values), used, ops } in std::mem::take(&mut self.branches) {
+            let Some(first) = ops.first() else { continue };
+            for value in values {
+                self.ops.push(Op { word: first.word, access: "Only", field: ops.len() << 8 | value, at });
+                self.ops.extend(ops.iter().cloned());
+            }
+            if self.used.len() < used.len() {
+                self.used.resize(used.len(), false);
+            }
+        }
+    }
 }
 
 fn passing(kind: &str) -> Passing {
@@ -133,16 +192,27 @@ fn pointee_bytes(kind: &str) -> usize {
 }
 
 fn lay_out(name: &str, arguments: Arguments, parameters: &[&str]) -> Layout {
-    let mut layout = Layout { arguments, used: Vec::new(), ops: Vec::new(), signature: format!("{name}(") };
+    let mut layout =
+        Layout { arguments, used: Vec::new(), ops: Vec::new(), signature: format!("{name}("), branches: Vec::new() };
     let mut places: Vec<(&str, usize)> = Vec::new();
     // Structures that are passed themselves, and not their address.
     let mut values: Vec<&str> = Vec::new();
     for parameter in parameters {
         let (role, kind) = parameter.split_once(':').unwrap_or_else(|| panic!("{name}: {parameter} has no type"));
         if let Some((kind, source)) = kind.split_once('<') {
+            let (source, condition) =
+                source.split_once('?').map_or((source, None), |(source, only)| (source, Some(only)));
             let (other, offset) = source.split_once('+').unwrap_or_else(|| panic!("{name}: {parameter}"));
             let offset: usize = offset.parse().unwrap_or_else(|_| panic!("{name}: {parameter}"));
             let word = places.iter().find(|(role, _)| *role == other).unwrap_or_else(|| panic!("{name}: no {other}")).1;
+            if let Some(condition) = condition {
+                assert!(!values.contains(&other), "{name}: {parameter} is no field behind an address");
+                layout.only_if(name, condition, |layout| {
+                    layout.record(role, &format!("*{kind}"), word, "Pointee", offset, pointee_bytes(kind));
+                });
+                continue;
+            }
+            assert!(layout.branches.is_empty(), "{name}: {parameter} comes after fields that have a condition");
             if values.contains(&other) {
                 // Shown as if it lay behind an address: where it does, it is read after success only.
                 assert!(offset.is_multiple_of(8) && pointee_bytes(kind) == 8, "{name}: {parameter} is no word");
@@ -200,6 +270,7 @@ fn lay_out(name: &str, arguments: Arguments, parameters: &[&str]) -> Layout {
         }
     }
     layout.signature.push(')');
+    layout.join();
     layout
 }
 
@@ -213,7 +284,10 @@ fn majors(token: &str) -> (u8, u8) {
     }
 }
 
-fn function(convention: Convention, section: &str, line: &str, out: &mut Vec<Function>) {
+/// Names for lists of fields, of the lines before.
+type Named = Vec<(String, Vec<String>)>;
+
+fn function(convention: Convention, section: &str, line: &str, named: &Named, out: &mut Vec<Function>) {
     let mut tokens = line.split_whitespace().peekable();
     let base = tokens.next().unwrap_or_default();
     let mut range = (0, u8::MAX);
@@ -235,7 +309,16 @@ fn function(convention: Convention, section: &str, line: &str, out: &mut Vec<Fun
         }
         tokens.next();
     }
-    let parameters: Vec<&str> = tokens.collect();
+    let mut parameters: Vec<&str> = Vec::new();
+    for token in tokens {
+        if token.starts_with('$') {
+            // The nearest one of that name.
+            let list = named.iter().rfind(|(name, _)| name == token).unwrap_or_else(|| panic!("{base}: no {token}"));
+            parameters.extend(list.1.iter().map(String::as_str));
+        } else {
+            parameters.push(token);
+        }
+    }
     let known = parameters != ["unknown"];
     for suffix in suffixes {
         let name = format!("{base}{suffix}");
@@ -260,6 +343,7 @@ fn function(convention: Convention, section: &str, line: &str, out: &mut Vec<Fun
 pub fn read(source: &str, convention: Convention) -> (Vec<Function>, Vec<Selection>) {
     let mut section = "";
     let mut functions = Vec::new();
+    let mut named = Named::new();
     let mut selections = Vec::new();
     for line in source.lines().map(|line| line.split('#').next().unwrap_or_default().trim()) {
         if let Some(name) = line.strip_prefix('[').and_then(|line| line.strip_suffix(']')) {
@@ -270,8 +354,11 @@ pub fn read(source: &str, convention: Convention) -> (Vec<Function>, Vec<Selecti
             let [base, version, symbol] = tokens[..] else { panic!("bad selection: {line}") };
             let version: u32 = version.parse().unwrap_or_else(|_| panic!("bad version: {line}"));
             selections.push((base.to_owned(), version, symbol.to_owned()));
+        } else if line.starts_with('$') {
+            let mut tokens = line.split_whitespace().map(str::to_owned);
+            named.push((tokens.next().unwrap_or_default(), tokens.collect()));
         } else {
-            function(convention, section, line, &mut functions);
+            function(convention, section, line, &named, &mut functions);
         }
     }
     functions.sort_by(|a, b| (&a.name, a.majors.0).cmp(&(&b.name, b.majors.0)));

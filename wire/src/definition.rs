@@ -13,6 +13,11 @@
 //! A signature names the arguments and says where in the call's bytes they lie:
 //! `cudaMallocManaged(ptr:*ptr@32 bytes:size@40 flags:hex@28)`. A `*` before the type: only there if the call
 //! succeeded. So a reader understands functions that its own table lacks.
+//!
+//! `ptr:*ptr@88?type=10` is there only if the argument `type`, 4 bytes that are there whatever the others are, is 10;
+//! `?type=6|7`: 6 or 7. What another argument holds then may lie in the same bytes. Recordings from before there were
+//! conditions have none; a reader from then does not understand a function that has some, and shows its calls without
+//! arguments, so this needed no other version of the format.
 
 use crate::record::SLOT_BYTES;
 

@@ -46,18 +46,21 @@ pub enum Access {
     /// The word is the address of the value of a memory pool's attribute, which the second argument names: 8 bytes of
     /// some ([`pool_attribute_is_wide`]), of others 4, after success. It takes 8 bytes.
     PoolAttribute = 8,
+    /// Reads nothing. The next [`Op::steps`] steps are taken only if the 4 bytes at `at` of the record, which are there by
+    /// then, are [`Op::value`]; what they would have written is zero otherwise, or another condition's.
+    Only = 9,
 }
 
 impl Access {
-    /// Whether a value of 4 or 8 bytes is just copied.
+    /// Whether a value of 4 or 8 bytes is just copied, whatever else was read.
     #[must_use]
     pub const fn copies(self) -> bool {
         matches!(self, Self::Value4 | Self::Value8 | Self::Pointee4 | Self::Pointee8)
     }
 
-    /// Bit of the values: 8 bytes, not 4. Says nothing of text, digests and attributes.
+    /// Bit of the values: 8 bytes, not 4. Says nothing of text, digests, attributes and conditions.
     pub const WIDE: u8 = 1;
-    /// Bit of the values: an address is followed. Says nothing of text, digests and attributes.
+    /// Bit of the values: an address is followed. Likewise.
     pub const POINTEE: u8 = 2;
 }
 
@@ -69,10 +72,25 @@ pub struct Op {
     pub word: u8,
     /// How it is read.
     pub access: Access,
-    /// Bytes past the address, for the accesses that follow one; of a digest how many bytes it is of.
+    /// Bytes past the address, for the accesses that follow one; of a digest how many bytes it is of; of a condition how many
+    /// steps depend on it (upper byte), and the value (lower byte).
     pub field: u16,
-    /// Byte of the record that it goes to.
+    /// Byte of the record that it goes to; of a condition where the value lies.
     pub at: u16,
+}
+
+impl Op {
+    /// Of a condition: how many of the next steps depend on it.
+    #[must_use]
+    pub const fn steps(&self) -> usize {
+        (self.field >> 8) as usize
+    }
+
+    /// Of a condition: the value with which they are taken.
+    #[must_use]
+    pub const fn value(&self) -> u32 {
+        (self.field & 0xff) as u32
+    }
 }
 
 /// A function.
@@ -212,7 +230,18 @@ mod tests {
     fn arguments_do_not_overlap() {
         for function in FUNCTIONS {
             let mut cells = std::collections::BTreeSet::new();
-            for op in function.ops {
+            let (mut always, mut ops) = (cells.clone(), function.ops.iter());
+            while let Some(op) = ops.next() {
+                if op.access == Access::Only {
+                    // What is there under one condition only has nothing under another one beside it.
+                    if always.is_empty() {
+                        always = cells;
+                    }
+                    cells = always.clone();
+                    assert!(op.steps() > 0 && op.steps() <= ops.len(), "{}", function.name);
+                    assert!(cells.contains(&usize::from(op.at)), "{}", function.name);
+                    continue;
+                }
                 let width = match op.access {
                     Access::Value8 | Access::Pointee8 | Access::PoolAttribute => 8,
                     Access::Digest | Access::DigestAt => 8,
@@ -226,6 +255,25 @@ mod tests {
                 }
             }
         }
+    }
+
+    #[test]
+    fn a_node_of_any_type_has_the_fields_of_its_type() {
+        let function = &FUNCTIONS[find(b"cudaGraphAddNode", 13).unwrap()];
+        for (value, fields) in [(2, &[16, 24, 32, 36, 40, 48][..]), (7, &[16]), (10, &[24, 120, 128]), (11, &[16])] {
+            let of_type = |op: &&Op| op.access == Access::Only && op.value() == value;
+            let at = function.ops.iter().position(|op| of_type(&op)).unwrap();
+            let steps = &function.ops[at + 1..][..function.ops[at].steps()];
+            assert_eq!(steps.iter().map(|op| op.field).collect::<std::vec::Vec<_>>(), fields, "{value}");
+            assert!(steps.iter().all(|op| op.word == 5), "the sixth argument");
+        }
+        assert!(function.signature.contains(" type:*nodetype@28 "), "{}", function.signature);
+        // After node, graph and count; whatever is not there together shares places.
+        for text in ["dst:*ptr@56?type=2", "event:*handle@56?type=6|7", "bytes:*size@64?type=10", "ptr:*ptr@56?type=11"]
+        {
+            assert!(function.signature.contains(text), "{text}: {}", function.signature);
+        }
+        assert_eq!(function.extra, 2);
     }
 
     #[test]

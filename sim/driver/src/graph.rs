@@ -37,6 +37,8 @@ fn node_type(op: &Op) -> c_int {
         Op::Host(..) | Op::Callback(..) => 3,
         Op::Many(_) | Op::Graph(..) => 4,
         Op::Record(_) => 7,
+        Op::Allocate(_) => 10,
+        Op::Free => 11,
         Op::Write { .. } | Op::Await { .. } => 12,
         Op::Nothing | Op::Prefetch { .. } => 5,
     }
@@ -125,9 +127,17 @@ unsafe fn indexes(of: Handle, list: *const Handle, count: usize) -> Result<Vec<u
         .collect()
 }
 
+/// What a node does.
+pub fn op(handle: Handle) -> Result<Op, Result32> {
+    let (of, index) = node(handle)?;
+    graph(of)?.nodes.lock().get(index).map(|node| node.op.clone()).ok_or(code::INVALID_VALUE)
+}
+
+/// Adds a node.
+///
 /// # Safety
 /// `out` is null or valid, `list` has `count` handles.
-unsafe fn add(out: *mut Handle, to: Handle, list: *const Handle, count: usize, op: Op) -> Result<(), Result32> {
+pub unsafe fn add(out: *mut Handle, to: Handle, list: *const Handle, count: usize, op: Op) -> Result<(), Result32> {
     let graph = graph(to)?;
     // SAFETY: by the caller's contract.
     let after = unsafe { indexes(to, list, count) }?;

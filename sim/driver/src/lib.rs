@@ -25,6 +25,7 @@ mod managed;
 mod mangle;
 mod memory;
 mod module;
+mod node;
 mod ops;
 mod pool;
 mod ranges;

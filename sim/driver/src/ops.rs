@@ -66,6 +66,10 @@ pub struct Set {
 pub enum Op {
     /// Only an order.
     Nothing,
+    /// The memory there is a graph's from here on; it has its place all the time.
+    Allocate(usize),
+    /// Until here.
+    Free,
     Copy(Copy),
     Set(Set),
     Kernel(Arc<Launch>),
@@ -157,7 +161,7 @@ impl Env {
 pub fn run(op: &Op, env: &Env) {
     let start = config::now();
     match op {
-        Op::Nothing => {}
+        Op::Nothing | Op::Allocate(_) | Op::Free => {}
         Op::Copy(copy) => run_copy(copy, env, start),
         Op::Set(set) => run_set(set, env, start),
         Op::Kernel(launch) => {

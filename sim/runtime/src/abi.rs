@@ -136,6 +136,16 @@ pub struct DriverKernelNodeParams {
     pub context: Handle,
 }
 
+/// `cudaGraphNodeParams`, and `CUgraphNodeParams`: what stands behind the first four numbers is of the node's type.
+#[derive(Clone, Copy)]
+#[repr(C)]
+pub struct NodeParams {
+    pub kind: c_uint,
+    pub reserved0: [c_uint; 3],
+    pub of: [u64; 29],
+    pub reserved2: u64,
+}
+
 /// One side of a `CUDA_MEMCPY3D`.
 #[derive(Clone, Copy)]
 #[repr(C)]

@@ -4,7 +4,7 @@
 use crate::abi::{
     DriverKernelNodeParams, DriverLaunchConfig, DriverMemcpy2D, DriverMemcpy3D, Error, Handle, HostFn, IpcHandle,
 };
-use crate::abi::{MemLocation, StreamCallback, code};
+use crate::abi::{MemLocation, NodeParams, StreamCallback, code};
 use std::ffi::{CStr, c_char, c_int, c_uchar, c_uint, c_ulonglong, c_ushort, c_void};
 use std::sync::OnceLock;
 
@@ -133,6 +133,9 @@ entries! {
         graph_host: c"cuGraphAddHostNode" 10000 (*mut Handle, Handle, *const Handle, usize, *const c_void);
         graph_empty: c"cuGraphAddEmptyNode" 10000 (*mut Handle, Handle, *const Handle, usize);
         graph_child: c"cuGraphAddChildGraphNode" 10000 (*mut Handle, Handle, *const Handle, usize, Handle);
+        graph_alloc: c"cuGraphAddMemAllocNode" 11040 (*mut Handle, Handle, *const Handle, usize, *mut c_void);
+        graph_free: c"cuGraphAddMemFreeNode" 11040 (*mut Handle, Handle, *const Handle, usize, u64);
+        graph_any: c"cuGraphAddNode" 12020 (*mut Handle, Handle, *const Handle, usize, *mut NodeParams);
         graph_nodes: c"cuGraphGetNodes" 10000 (Handle, *mut Handle, *mut usize);
         graph_roots: c"cuGraphGetRootNodes" 10000 (Handle, *mut Handle, *mut usize);
         graph_node_type: c"cuGraphNodeGetType" 10000 (Handle, *mut c_int);

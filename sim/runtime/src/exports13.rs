@@ -1,7 +1,7 @@
 // The exports of CUDA 13 alone, included by the shared library and by the static one.
 
 use std::ffi::{c_char, c_int, c_uint, c_ulonglong, c_void};
-use umsim_runtime::abi::{Error, Handle, MemLocation};
+use umsim_runtime::abi::{Error, Handle, MemLocation, NodeParams};
 use umsim_runtime::driver::Lane;
 use umsim_runtime::major::{self, Layout};
 
@@ -64,6 +64,20 @@ pub unsafe extern "C" fn cudaMemAdvise(
 ) -> Error {
     // SAFETY: passed through.
     unsafe { major::advise_at(pointer, bytes, advice, location) }
+}
+
+/// `cudaGraphAddNode`: with data of edges.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn cudaGraphAddNode(
+    out: *mut Handle,
+    graph: Handle,
+    list: *const Handle,
+    _edges: *const c_void,
+    count: usize,
+    params: *mut NodeParams,
+) -> Error {
+    // SAFETY: passed through.
+    unsafe { major::add_node(out, graph, list, count, params) }
 }
 
 macro_rules! lanes {

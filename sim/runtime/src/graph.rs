@@ -1,7 +1,8 @@
 //! Graphs.
 
 use crate::abi::{
-    DriverKernelNodeParams, Error, Extent, Handle, KernelNodeParams, Memcpy3DParms, PitchedPtr, Pos, code,
+    DriverKernelNodeParams, DriverMemcpy3D, Error, Extent, Handle, KernelNodeParams, Memcpy3DParms, NodeParams,
+    PitchedPtr, Pos, code,
 };
 use crate::copy;
 use crate::driver::call;
@@ -25,24 +26,67 @@ unsafe fn add_copy(
     unsafe { call!(ready()?.common, graph_copy(out, graph, list, count, &raw const params, NONE)) }
 }
 
+/// As the driver wants it: with its own handle of the kernel.
+fn kernel_params(params: &KernelNodeParams) -> Result<DriverKernelNodeParams, Error> {
+    let kernel = register::kernel(params.function)?;
+    Ok(DriverKernelNodeParams {
+        function: NONE,
+        grid: params.grid,
+        block: params.block,
+        shared: params.shared,
+        params: params.params,
+        extra: params.extra,
+        kernel,
+        context: NONE,
+    })
+}
+
+/// `cudaGraphAddNode`: kernels and copies are told otherwise to the driver, all else is alike.
+///
+/// # Safety
+/// As for `cudaGraphAddNode`.
+pub unsafe fn add_any(
+    out: *mut Handle,
+    graph: Handle,
+    list: *const Handle,
+    count: usize,
+    params: *mut NodeParams,
+) -> Result<(), Error> {
+    // SAFETY: null, or valid by the caller's contract; the union is as large as the largest type, and aligned for all of them.
+    unsafe {
+        let params = params.as_mut().ok_or(code::INVALID_VALUE)?;
+        let mut told = *params;
+        match params.kind {
+            0 => {
+                let kernel = kernel_params(&params.of.as_ptr().cast::<KernelNodeParams>().read())?;
+                told.of.as_mut_ptr().cast::<DriverKernelNodeParams>().write(kernel);
+            }
+            1 => {
+                let copy = copy::volume(&params.of.as_ptr().add(2).cast::<Memcpy3DParms>().read())?;
+                told.of.as_mut_ptr().add(2).cast::<DriverMemcpy3D>().write(copy);
+            }
+            _ => {}
+        }
+        call!(ready()?.common, graph_any(out, graph, list, count, &raw mut told))?;
+        // What the driver has answered: the address of memory.
+        if params.kind == 10 {
+            params.of = told.of;
+        }
+    }
+    Ok(())
+}
+
 exports! {
+    cudaGraphAddMemAllocNode(out: *mut Handle, graph: Handle, list: *const Handle, count: usize, params: *mut c_void)
+        => call!(ready()?.common, graph_alloc(out, graph, list, count, params));
+    cudaGraphAddMemFreeNode(out: *mut Handle, graph: Handle, list: *const Handle, count: usize, address: *mut c_void)
+        => call!(ready()?.common, graph_free(out, graph, list, count, address as u64));
     cudaGraphCreate(out: *mut Handle, flags: c_uint) => call!(ready()?.common, graph_create(out, flags));
     cudaGraphDestroy(graph: Handle) => call!(ready()?.common, graph_destroy(graph));
     cudaGraphClone(out: *mut Handle, graph: Handle) => call!(ready()?.common, graph_clone(out, graph));
     cudaGraphAddKernelNode(out: *mut Handle, graph: Handle, list: *const Handle, count: usize,
         params: *const KernelNodeParams) => {
-        let params = params.as_ref().ok_or(code::INVALID_VALUE)?;
-        let kernel = register::kernel(params.function)?;
-        let params = DriverKernelNodeParams {
-            function: NONE,
-            grid: params.grid,
-            block: params.block,
-            shared: params.shared,
-            params: params.params,
-            extra: params.extra,
-            kernel,
-            context: NONE,
-        };
+        let params = kernel_params(params.as_ref().ok_or(code::INVALID_VALUE)?)?;
         call!(ready()?.common, graph_kernel(out, graph, list, count, &raw const params))
     };
     cudaGraphAddMemcpyNode(out: *mut Handle, graph: Handle, list: *const Handle, count: usize,

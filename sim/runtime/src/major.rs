@@ -1,7 +1,7 @@
 //! The functions whose signature or meaning depends on the library's major version: the libraries export them, this module
 //! does their work.
 
-use crate::abi::{Error, Handle, MemLocation, code, put};
+use crate::abi::{Error, Handle, MemLocation, NodeParams, code, put};
 use crate::driver::{self, Driver, Lane, call};
 use crate::state::{finish, ready, run};
 use std::ffi::{c_char, c_int, c_uint, c_ulonglong, c_void};
@@ -80,6 +80,18 @@ pub unsafe fn capture_info(
 ) -> Error {
     // SAFETY: by the API's contract.
     run(|| unsafe { call!(ready()?.lane(lane), capture_info(stream, status, id, graph, dependencies, edges, count)) })
+}
+
+/// `cudaGraphAddNode`; what it says of edges is ignored.
+pub unsafe fn add_node(
+    out: *mut Handle,
+    graph: Handle,
+    list: *const Handle,
+    count: usize,
+    params: *mut NodeParams,
+) -> Error {
+    // SAFETY: by the API's contract.
+    run(|| unsafe { crate::graph::add_any(out, graph, list, count, params) })
 }
 
 /// `cudaPointerGetAttributes`: `size` is that of the major's structure, whose first 24 bytes are alike.

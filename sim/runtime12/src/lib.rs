@@ -5,7 +5,7 @@
 
 use std::ffi::{c_char, c_int, c_uint, c_ulonglong, c_void};
 use std::ptr::null_mut;
-use umsim_runtime::abi::{Error, Handle, MemLocation};
+use umsim_runtime::abi::{Error, Handle, MemLocation, NodeParams};
 use umsim_runtime::driver::Lane;
 use umsim_runtime::major::{self, Layout};
 
@@ -87,6 +87,33 @@ pub unsafe extern "C" fn cudaMemAdvise_v2(
 ) -> Error {
     // SAFETY: passed through.
     unsafe { major::advise_at(pointer, bytes, advice, location) }
+}
+
+/// `cudaGraphAddNode`: without a word of edges.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn cudaGraphAddNode(
+    out: *mut Handle,
+    graph: Handle,
+    list: *const Handle,
+    count: usize,
+    params: *mut NodeParams,
+) -> Error {
+    // SAFETY: passed through.
+    unsafe { major::add_node(out, graph, list, count, params) }
+}
+
+/// `cudaGraphAddNode_v2`: with data of edges.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn cudaGraphAddNode_v2(
+    out: *mut Handle,
+    graph: Handle,
+    list: *const Handle,
+    _edges: *const c_void,
+    count: usize,
+    params: *mut NodeParams,
+) -> Error {
+    // SAFETY: passed through.
+    unsafe { major::add_node(out, graph, list, count, params) }
 }
 
 macro_rules! lanes {

@@ -107,7 +107,7 @@ mod tests {
         let arguments = values.iter().map(|&(role, value)| {
             let at = bytes.len() as u16;
             bytes.extend(value.to_le_bytes());
-            Argument { role: role.into(), kind: ArgKind::U64, on_success: true, at }
+            Argument { role: role.into(), kind: ArgKind::U64, on_success: true, at, only: None }
         });
         (Signature { arguments: arguments.collect(), ..Signature::default() }, bytes)
     }

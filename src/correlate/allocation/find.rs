@@ -10,6 +10,7 @@ use super::sorting::{PIECE, Sorting};
 use super::uses::Use;
 use super::{Allocation, AllocationKind, Allocations, Refused};
 use crate::correlate::calls::{Found, Records};
+use crate::correlate::nodes::Chosen;
 use crate::trace::semantics::base_name;
 use crate::trace::{Bytes, CallFlags, NameId, ProcessId, State, Trace, Track, TrackId};
 
@@ -23,7 +24,7 @@ const EVENTS: usize = 512;
 pub struct Uses {
     /// By function: its name when it was looked at.
     names: Vec<NameId>,
-    of: Vec<Option<Use>>,
+    of: Vec<Option<Chosen<Use>>>,
 }
 
 impl Uses {
@@ -35,7 +36,7 @@ impl Uses {
             if self.names.get(at) == Some(&api.name) {
                 continue;
             }
-            let now = Use::of(api, base_name(trace.names.get(api.name)));
+            let now = Chosen::of(api, base_name(trace.names.get(api.name)), Use::of);
             match (self.names.get_mut(at), self.of.get_mut(at)) {
                 (Some(name), Some(before)) => {
                     changed |= before.is_some() || now.is_some();
@@ -243,7 +244,7 @@ impl Finding {
                     for (inner, (&api, &depth)) in apis.take(end).skip(first) {
                         // Calls inside others say the same again.
                         if let Some(what) = does(api)
-                            && (depth == 0 || what.is_said_inside())
+                            && (depth == 0 || what.always().is_some_and(Use::is_said_inside))
                             && let (Some(call), Some(offset)) = (chunk.call(inner), chunk.offset(inner))
                         {
                             let found = Found { track: id, row: chunk.first_row() + inner, call, what, offset };
@@ -266,14 +267,19 @@ impl Finding {
         true
     }
 
-    fn look(&mut self, found: &Found<'_, Use>, records: &mut Records<'_>) {
+    fn look(&mut self, found: &Found<'_, Chosen<Use>>, records: &mut Records<'_>) {
         let flags = found.call.flags;
         match records.read(found).filter(|_| !flags.entry_only()) {
-            // That memory was refused is known without knowing how much.
-            Some(record) if flags.failed() => self.refused.extend(found.what.refused(found, &record)),
+            // That memory was refused is known without knowing how much. Of nodes of any type that failed nobody knows whether
+            // it was about memory.
+            Some(record) if flags.failed() => {
+                self.refused.extend(found.what.always().and_then(|what| what.refused(&found.with(what), &record)));
+            }
             Some(record) if !flags.has(CallFlags::NO_ARGUMENTS) => {
-                self.handed.extend(found.what.handed(found, &record));
-                found.what.events(found, &record, &mut self.fresh);
+                let Some(what) = found.what.of_call(&record) else { return };
+                let found = found.with(what);
+                self.handed.extend(what.handed(&found, &record));
+                what.events(&found, &record, &mut self.fresh);
             }
             _ => self.unread += 1,
         }

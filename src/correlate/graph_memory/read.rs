@@ -7,6 +7,7 @@ use rustc_hash::FxHashMap;
 use super::Told;
 use crate::correlate::calls::{Found, Record, Records, bare, choose, each};
 use crate::correlate::graph_contents::{self, Step, begin_captured, captured_into};
+use crate::correlate::nodes::Chosen;
 use crate::correlate::usage::Blocks;
 use crate::trace::{Api, Argument, Bytes, CallFlags, Layer, NO_DEVICE, ProcessId, Trace, TrackId};
 
@@ -88,9 +89,10 @@ impl Does {
 
 /// What calls of a process did. `has_nodes`: graphs have memory, and not only what is told of it is wanted.
 pub fn events(trace: &Trace, process: ProcessId, files: &[Arc<dyn Bytes>], has_nodes: bool) -> Events {
-    let chosen = choose(trace, |_: &Api, base| {
+    let does = |_: &Api, base: &str| {
         Does::of(bare(base)).filter(|does| has_nodes || matches!(does, Does::Tells | Does::Trims))
-    });
+    };
+    let chosen = choose(trace, |api, base| Chosen::of(api, base, does));
     let mut found = Events::default();
     if chosen.iter().all(Option::is_none) {
         return found;
@@ -100,13 +102,14 @@ pub fn events(trace: &Trace, process: ProcessId, files: &[Arc<dyn Bytes>], has_n
     // Of the launch inside the one that comes next: its thread, when it began, its correlation id.
     let mut inside: Option<(TrackId, u64, u32)> = None;
     let mut launches: Vec<(usize, u32)> = Vec::new();
-    each(trace, process, &chosen, |call: Found<'_, Does>| {
+    each(trace, process, &chosen, |call: Found<'_, Chosen<Does>>| {
         if call.call.flags.failed() || call.call.flags.entry_only() {
             return;
         }
         let mut correlation = 0;
         let is_drivers = trace.api(call.call.api).is_some_and(|api| api.layer == Layer::Driver);
-        if matches!(call.what, Does::Graphs(graph_contents::Does::Launches)) && is_drivers {
+        let launches_graph = matches!(call.what.always(), Some(Does::Graphs(graph_contents::Does::Launches)));
+        if launches_graph && is_drivers {
             let submitted = bytes.and_then(|bytes| blocks.submitted(&**bytes, call.offset));
             correlation = submitted.map_or(0, |submitted| submitted.correlation);
         }
@@ -118,8 +121,9 @@ pub fn events(trace: &Trace, process: ProcessId, files: &[Arc<dyn Bytes>], has_n
             return;
         }
         let Some(record) = records.read(&call) else { return };
+        let Some(does) = call.what.of_call(&record) else { return };
         let before = found.list.len();
-        event(trace, process, &call, &record, &mut found);
+        event(trace, process, &call.with(does), &record, &mut found);
         let is_launch = |event: &Event| matches!(event.what, What::Launch { .. });
         if found.list.get(before).is_some_and(is_launch) {
             let span = call.call.start_ns..=call.call.end_ns();
@@ -139,7 +143,7 @@ pub fn events(trace: &Trace, process: ProcessId, files: &[Arc<dyn Bytes>], has_n
 fn event(trace: &Trace, process: ProcessId, call: &Found<'_, Does>, record: &Record<'_>, found: &mut Events) {
     let Some(api) = trace.api(call.call.api) else { return };
     let argument = |role: &str| -> Option<&Argument> { api.signature.role(role) };
-    let number = |role| record.number(argument(role)?).filter(|&value| value != 0);
+    let number = |role| record.named(&api.signature, role).filter(|&value| value != 0);
     let captured = call.call.flags.has(CallFlags::CAPTURED);
     // The graph that a captured call becomes part of: it has its handle when the capture ends.
     let capture = || captured_into(trace, (process, call.track), api, record);

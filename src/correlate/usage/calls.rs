@@ -56,6 +56,13 @@ impl Pass {
                     continue;
                 }
                 let found = Found { track: id, row, call, what: does, offset };
+                let found = match does.always() {
+                    Some(does) => found.with(does),
+                    None => match records.read(&found).and_then(|record| does.of_call(&record)) {
+                        Some(does) => found.with(does),
+                        None => continue,
+                    },
+                };
                 self.call(trace, &**bytes, allocations, &found, &mut records, &mut blocks);
             }
         }

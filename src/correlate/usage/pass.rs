@@ -13,6 +13,7 @@ use super::touches::Does;
 use super::{Span, Usage, Use, UseKind, Work};
 use crate::correlate::allocation::{AllocationKind, Allocations};
 use crate::correlate::calls::choose;
+use crate::correlate::nodes::Chosen;
 use crate::trace::activity::What;
 use crate::trace::{ActivityKind, Bytes, LaneOf, ProcessId, Trace, TrackId};
 
@@ -40,7 +41,7 @@ pub(super) enum Stage {
 /// A pass that is under way.
 pub struct Pass {
     pub(super) process: ProcessId,
-    pub(super) does: Vec<Option<Does>>,
+    pub(super) does: Vec<Option<Chosen<Does>>>,
     pub(super) stage: Stage,
     pub(super) work: Work,
     /// Of work that is several records: when the first began, ns.
@@ -81,7 +82,7 @@ impl Pass {
                 arrays.entry(one.address).or_default().push(index);
             }
         }
-        let does = choose(trace, Does::of);
+        let does = choose(trace, |api, base| Chosen::of(api, base, Does::of));
         let stage = if trace.activities.recorded(What::Activity) { Stage::Work(0, 0) } else { Stage::Calls(0, 0) };
         Self {
             process,

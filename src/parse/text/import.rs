@@ -7,7 +7,7 @@ use crate::parse::native::writer::{CallRecord, FileInfo, ModuleRecord, NativeWri
 use crate::parse::sniff::TEXT_MARK;
 use crate::trace::activity::raw::Submitted;
 use crate::trace::value::parse as parse_value;
-use crate::trace::{ArgKind, Bytes, Layer, Signature};
+use crate::trace::{ArgKind, Argument, Bytes, Layer, Only, Signature};
 use rustc_hash::FxHashMap;
 use std::collections::BTreeMap;
 use std::io::{self, Cursor};
@@ -429,6 +429,20 @@ fn module(process: &mut Writing, pairs: &Pairs<'_>) -> Result<(), &'static str> 
     process.writer.module(&module).map_err(|_| "too many modules")
 }
 
+/// Whether an argument that others depend on is as they want it.
+fn holds(only: &Only, signature: &Signature, pairs: &[(&str, Value<'_>)]) -> bool {
+    let word = pairs.iter().find(|(role, _)| *role == only.role).and_then(|(_, value)| match value {
+        Value::Word(word) => Some(*word),
+        Value::Text(_) => None,
+    });
+    let value = signature.role(&only.role).zip(word).and_then(|(asked, word)| parse_value(asked.kind, word));
+    let bits = match value {
+        Some(crate::trace::Value::Number(bits)) => u32::try_from(bits).ok(),
+        _ => None,
+    };
+    bits.is_some_and(|bits| only.values.contains(&bits))
+}
+
 /// The argument bytes of a record.
 fn arguments(
     writer: &mut NativeWriter<Cursor<Vec<u8>>>,
@@ -437,7 +451,10 @@ fn arguments(
 ) -> Result<Vec<u8>, &'static str> {
     let mut bytes = Vec::new();
     for (role, value) in pairs {
-        let argument = signature.role(role).ok_or("an argument that the function does not have")?;
+        let is_there =
+            |one: &&Argument| one.role == *role && one.only.as_ref().is_none_or(|only| holds(only, signature, pairs));
+        let argument =
+            signature.arguments.iter().find(is_there).ok_or("an argument that the function does not have")?;
         let value = match (value, argument.kind) {
             (Value::Text(text), ArgKind::Text) => {
                 let id = writer.string(text.as_bytes()).map_err(|_| "a string that is too long")?;

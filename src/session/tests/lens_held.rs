@@ -96,7 +96,8 @@ impl Made {
         let mut model = Model::default();
         let trace = &mut model.trace;
         trace.add_process(Process { pid: 100, ..Process::default() }).unwrap();
-        let argument = |role: &str, kind, on_success, at| Argument { role: role.to_owned(), kind, on_success, at };
+        let argument =
+            |role: &str, kind, on_success, at| Argument { role: role.to_owned(), kind, on_success, at, only: None };
         let apis = NAMES.map(|name| {
             let arguments = match name {
                 "cudaFree" => vec![argument("ptr", ArgKind::Pointer, false, 24)],

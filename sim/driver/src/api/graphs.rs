@@ -1,7 +1,8 @@
 //! Graphs.
 
-use crate::abi::{Handle, HostNodeParams, KernelNodeParams, Memcpy3D, MemsetNodeParams};
+use crate::abi::{DevicePtr, Handle, HostNodeParams, KernelNodeParams, Memcpy3D, MemsetNodeParams};
 use crate::graph;
+use crate::node::{self, AllocNodeParams, NodeParams};
 use std::ffi::{c_char, c_int, c_uint, c_ulonglong, c_void};
 
 super::plain! { TABLE:
@@ -20,6 +21,16 @@ super::plain! { TABLE:
         => graph::add_empty;
     "cuGraphAddChildGraphNode" 10000 cuGraphAddChildGraphNode(out: *mut Handle, to: Handle, list: *const Handle,
         count: usize, child: Handle) => graph::add_child;
+    "cuGraphAddMemAllocNode" 11040 cuGraphAddMemAllocNode(out: *mut Handle, to: Handle, list: *const Handle,
+        count: usize, params: *mut AllocNodeParams) => node::add_alloc;
+    "cuGraphAddMemFreeNode" 11040 cuGraphAddMemFreeNode(out: *mut Handle, to: Handle, list: *const Handle,
+        count: usize, address: DevicePtr) => node::add_free;
+    "cuGraphMemAllocNodeGetParams" 11040 cuGraphMemAllocNodeGetParams(node: Handle, params: *mut AllocNodeParams)
+        => node::get_alloc;
+    "cuGraphAddNode" 12020 cuGraphAddNode(out: *mut Handle, to: Handle, list: *const Handle, count: usize,
+        params: *mut NodeParams) => node::add_any;
+    "cuGraphAddNode" 12030 cuGraphAddNode_v2(out: *mut Handle, to: Handle, list: *const Handle, edges: *const c_void,
+        count: usize, params: *mut NodeParams) => node::add_any_v2;
     "cuGraphAddDependencies" 10000 cuGraphAddDependencies(to: Handle, from: *const Handle, into: *const Handle,
         count: usize) => graph::add_dependencies;
     "cuGraphAddDependencies" 12030 cuGraphAddDependencies_v2(to: Handle, from: *const Handle, into: *const Handle,

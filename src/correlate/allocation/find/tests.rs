@@ -20,7 +20,8 @@ struct World {
 }
 
 fn signature(made: bool) -> Signature {
-    let argument = |role: &str, kind, on_success, at| Argument { role: role.to_owned(), kind, on_success, at };
+    let argument =
+        |role: &str, kind, on_success, at| Argument { role: role.to_owned(), kind, on_success, at, only: None };
     let mut arguments = vec![argument("ptr", ArgKind::Pointer, made, 24)];
     arguments.extend(made.then(|| argument("bytes", ArgKind::Size, false, 32)));
     Signature { arguments, ..Signature::default() }
