@@ -1,4 +1,4 @@
-"""Holds what a report says of memory against the lines of memory.cu, lifetimes.cu, places.cu, two.cu and torch_memory.py.
+"""Holds what a report says of memory against the lines of memory.cu, lifetimes.cu, nodes.cu, places.cu, two.cu and torch_memory.py.
 
 check_memory.py NAME REPORT.json SAID.txt [ROWS.txt]     ROWS.txt: what rows.c wrote of a run of the same program
 """

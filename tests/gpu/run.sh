@@ -30,6 +30,8 @@ nvcc -arch=native -O1 -o memory_static "$here/memory.cu" -lcuda &
 nvcc -arch=native -O1 -cudart shared -o memory_shared "$here/memory.cu" -lcuda &
 nvcc -arch=native -O1 -o lifetimes_static "$here/lifetimes.cu" &
 nvcc -arch=native -O1 -cudart shared -o lifetimes_shared "$here/lifetimes.cu" &
+nvcc -arch=native -O1 -o nodes_static "$here/nodes.cu" -lcuda &
+nvcc -arch=native -O1 -cudart shared -o nodes_shared "$here/nodes.cu" -lcuda &
 nvcc -arch=native -O1 -o places "$here/places.cu" &
 nvcc -arch=native -O1 -o two "$here/two.cu" &
 nvcc -arch=native -O1 -o threads_static "$here/threads.cu" &
@@ -127,6 +129,10 @@ memory memory_static ./memory_static
 memory memory_shared ./memory_shared
 memory lifetimes_static ./lifetimes_static
 memory lifetimes_shared ./lifetimes_shared
+# Functions for nodes of any type came with CUDA 12.2.
+for name in nodes_static nodes_shared; do
+    if [ -x "$name" ]; then memory "$name" "./$name"; else echo "skipped $name: it does not compile"; fi
+done
 if python3 -c 'import torch' 2>/dev/null; then memory torch_memory "python3 $here/torch_memory.py"; fi
 [ -f rows.so ] && ROWS_OUT=$work/places.rows CUDA_INJECTION64_PATH=$work/rows.so ./places >/dev/null 2>&1
 if [ -f places.rows ]; then memory places ./places places.rows; else memory places ./places; fi
