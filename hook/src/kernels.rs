@@ -179,10 +179,18 @@ pub unsafe fn pointers_of_node(frame: &Frame, also: u8, found: &mut [u64]) -> u1
             node = node.add(BEFORE_PARAMS);
         }
         let [function, values, extra] = [0, 5, 6].map(|word| node.add(word).read_unaligned());
-        // Since CUDA 12 it may be a `CUkernel`, in a field of its own.
-        let handle = if function == 0 { node.add(7).read_unaligned() } else { function };
-        among(handle, values, extra, found)
+        // Since CUDA 12 it may be a `CUkernel`, in a field of its own. The runtime gives both to cuGraphAddNode, and has
+        // launched the kernel by the second.
+        let second = also & slots::WITH_KERNEL != 0 && !is_described(function);
+        among(if second { node.add(7).read_unaligned() } else { function }, values, extra, found)
     }
+}
+
+/// Whether it is known where this kernel's parameters lie.
+fn is_described(handle: u64) -> bool {
+    let index = text::mix(handle) as usize & SEEN.len().wrapping_sub(1);
+    let key = handle.wrapping_add(GENERATION.load(Ordering::Relaxed));
+    handle != 0 && SEEN.get(index).is_some_and(|entry| entry.load(Ordering::Relaxed) == key)
 }
 
 /// The pointers among the parameters of a kernel: the addresses of their values, or `extra` if that is null.
@@ -190,11 +198,10 @@ pub unsafe fn pointers_of_node(frame: &Frame, also: u8, found: &mut [u64]) -> u1
 /// # Safety
 /// They are what the driver has been given for this kernel, and has read.
 unsafe fn among(handle: u64, values: u64, extra: u64, found: &mut [u64]) -> u16 {
-    let index = text::mix(handle) as usize & LAYOUTS.len().wrapping_sub(1);
-    let key = handle.wrapping_add(GENERATION.load(Ordering::Relaxed));
-    if SEEN.get(index).is_none_or(|entry| entry.load(Ordering::Relaxed) != key) {
+    if !is_described(handle) {
         return 0;
     }
+    let index = text::mix(handle) as usize & LAYOUTS.len().wrapping_sub(1);
     let layout = LAYOUTS.get(index).map_or(0, |layout| layout.load(Ordering::Acquire));
     let (first, count) = ((layout >> 8) as usize, layout as usize & 0xff);
     let Some(layout) = PARAMETERS.get(first..first.saturating_add(count)) else { return 0 };

@@ -36,7 +36,7 @@ pub struct Slot {
     pub unknown: AtomicU8,
     /// How its arguments are read, one of [`shape`].
     pub shape: AtomicU8,
-    /// [`INITIALISES`], [`SUBMITS`], [`ASKS`], [`NODE`], [`CHANGES_NODE`], [`ANY_NODE`], [`WITH_EDGES`].
+    /// [`INITIALISES`], [`SUBMITS`], [`ASKS`], [`NODE`], [`CHANGES_NODE`], [`ANY_NODE`], [`WITH_EDGES`], [`WITH_KERNEL`].
     pub also: AtomicU8,
 }
 
@@ -122,6 +122,8 @@ pub const CHANGES_NODE: u8 = 16;
 pub const ANY_NODE: u8 = 32;
 /// Before that argument there is one more, about edges.
 pub const WITH_EDGES: u8 = 64;
+/// What it says of a kernel has a place for a `CUkernel`.
+pub const WITH_KERNEL: u8 = 128;
 /// Any of the actions after the call.
 pub const ACTIONS: u8 = ACTION_PROC_ADDRESS | ACTION_LAUNCH | ACTION_LAUNCH_EX | ACTION_UNLOAD;
 
@@ -272,11 +274,13 @@ fn actions(name: &[u8]) -> u8 {
 fn also(name: &[u8]) -> u8 {
     match name {
         b"cuInit" => INITIALISES,
-        b"cuGraphAddKernelNode" | b"cuGraphAddKernelNode_v2" => NODE,
-        b"cuGraphExecKernelNodeSetParams" | b"cuGraphExecKernelNodeSetParams_v2" => CHANGES_NODE,
-        b"cuGraphAddNode" => NODE | ANY_NODE,
-        b"cuGraphAddNode_v2" | b"cuGraphAddNode_v3" => NODE | ANY_NODE | WITH_EDGES,
-        b"cuGraphExecNodeSetParams" => CHANGES_NODE | ANY_NODE,
+        b"cuGraphAddKernelNode" => NODE,
+        b"cuGraphAddKernelNode_v2" => NODE | WITH_KERNEL,
+        b"cuGraphExecKernelNodeSetParams" => CHANGES_NODE,
+        b"cuGraphExecKernelNodeSetParams_v2" => CHANGES_NODE | WITH_KERNEL,
+        b"cuGraphAddNode" => NODE | ANY_NODE | WITH_KERNEL,
+        b"cuGraphAddNode_v2" | b"cuGraphAddNode_v3" => NODE | ANY_NODE | WITH_KERNEL | WITH_EDGES,
+        b"cuGraphExecNodeSetParams" => CHANGES_NODE | ANY_NODE | WITH_KERNEL,
         _ if crate::cupti::submits(name) => SUBMITS,
         _ => 0,
     }

@@ -58,7 +58,9 @@ pub unsafe fn add_any(
         let mut told = *params;
         match params.kind {
             0 => {
-                let kernel = kernel_params(&params.of.as_ptr().cast::<KernelNodeParams>().read())?;
+                let mut kernel = kernel_params(&params.of.as_ptr().cast::<KernelNodeParams>().read())?;
+                // Both handles, as the runtime of CUDA 13.0 does.
+                call!(ready()?.common, kernel_function(&raw mut kernel.function, kernel.kernel))?;
                 told.of.as_mut_ptr().cast::<DriverKernelNodeParams>().write(kernel);
             }
             1 => {
