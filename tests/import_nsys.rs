@@ -348,6 +348,39 @@ fn whose_memory_it_is_follows_from_there_being_one_process() {
 }
 
 #[test]
+fn text_may_be_bound_as_bytes_and_views_are_named() {
+    let odd = "UPDATE StringIds SET value = CAST(value AS BLOB);
+         ALTER TABLE CUPTI_ACTIVITY_KIND_MEMSET RENAME TO sets;
+         CREATE VIEW CUPTI_ACTIVITY_KIND_MEMSET AS SELECT * FROM sets;";
+    let (_folder, path) = make(&format!("{}{odd}", newest()));
+    let (_plain_folder, plain) = make(&newest());
+    let (odd, plain) = (report(&path), report(&plain));
+    assert_eq!((&odd["apis"], &odd["kernels"]), (&plain["apis"], &plain["kernels"]));
+    assert_eq!(odd["sets"]["count"].as_u64().unwrap_or(0), 0);
+    let notes = odd["trace"]["notes"].to_string();
+    assert!(notes.contains("not read: CUPTI_ACTIVITY_KIND_MEMSET"), "{notes}");
+}
+
+#[test]
+fn a_database_that_was_cut_off_is_read_as_far_as_it_goes() {
+    let many = format!(
+        "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 20000)
+         INSERT INTO CUPTI_ACTIVITY_KIND_RUNTIME(start, \"end\", eventClass, nameId, globalTid, correlationId)
+         SELECT 1000000 + i, 1000001 + i, 0, 8, {}, 0 FROM n;",
+        tid(4121)
+    );
+    let (_folder, path) = make(&format!("{}{many}", newest()));
+    let whole = calls(&report(&path), "runtime");
+    let bytes = std::fs::read(&path).unwrap();
+    std::fs::write(&path, &bytes[..bytes.len() * 3 / 4]).unwrap();
+    let part = report(&path);
+    let calls = calls(&part, "runtime");
+    assert!(calls > whole / 2 && calls < whole, "{calls} of {whole}");
+    let damage = part["trace"]["damage"].to_string();
+    assert!(part["trace"]["truncated"] == true && damage.contains("was cut off"), "{damage}");
+}
+
+#[test]
 fn other_databases_are_named() {
     let (_folder, path) = make("CREATE TABLE customers(id INTEGER); CREATE TABLE orders(id INTEGER);");
     let out = Command::new(env!("CARGO_BIN_EXE_umtui")).arg("report").arg(&path).output().unwrap();

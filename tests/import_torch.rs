@@ -136,6 +136,37 @@ fn without_a_history() {
 }
 
 #[test]
+fn snapshots_of_pytorch_without_python_say_the_types_of_their_containers() {
+    let mut bytes = b"\x80\x02ctorch.jit._pickle\nrestore_type_tag\n".to_vec();
+    pickled(&snapshot(), &mut bytes);
+    pickled(&json!("Dict[str, Any]"), &mut bytes);
+    bytes.extend(b"\x86R.");
+    let mut loaded = load(&bytes).unwrap();
+    let mut plain = load(&bytes_of(&snapshot())).unwrap();
+    assert_eq!(loaded.allocations().remove(0).all().len(), plain.allocations().remove(0).all().len());
+}
+
+#[test]
+fn what_the_program_said_it_was_doing_is_a_range() {
+    let mut value = snapshot();
+    let end = |stage, name, time: u64| json!({"name": name, "stage": stage, "device": 0, "time_us": 1_700_000_000_000_000 + time});
+    value["external_annotations"] = json!([
+        end("START", "step", 10),
+        end("START", "forward", 12),
+        end("END", "forward", 20),
+        end("END", "step", 30),
+        {"name": "no time", "stage": "START"},
+    ]);
+    let loaded = load(&bytes_of(&value)).unwrap();
+    let trace = loaded.trace();
+    let ranges = trace.ranges.of(TrackId(1)).iter().filter(|range| range.kind != RangeKind::Mark);
+    let seen: Vec<_> = ranges
+        .map(|range| (trace.names.get(trace.activities.name(range.name)), range.end_ns().unwrap() - range.start_ns))
+        .collect();
+    assert_eq!(seen, [("step", 20_000), ("forward", 8000)]);
+}
+
+#[test]
 fn other_pickles_are_named() {
     let error = load(&bytes_of(&json!({"weights": []}))).err().unwrap();
     assert!(error.contains("no snapshot"), "{error}");

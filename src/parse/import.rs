@@ -9,7 +9,7 @@ use std::io::{self, Cursor, Read, Write};
 use std::sync::{Arc, PoisonError};
 
 /// Bytes by which a format is known.
-const HEAD: usize = 4096;
+const HEAD: usize = 64 * 1024;
 /// Layers of compression that are taken off.
 const LAYERS: u32 = 3;
 

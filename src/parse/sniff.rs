@@ -90,7 +90,9 @@ pub fn sniff(bytes: &dyn Bytes, file: &str) -> Result<Format, ParseError> {
         }
     }
     if is_json(text) {
-        return Ok(Format::Json);
+        // What a program prints of itself may begin like it.
+        let log = several_lines(text) && head(bytes, file)?.split(|&byte| byte == b'\n').any(is_certain_mark);
+        return Ok(if log { Format::Nvprof } else { Format::Json });
     }
     if first.starts_with(b"SQLite format 3\0") {
         return Ok(Format::Sqlite);
@@ -102,10 +104,7 @@ pub fn sniff(bytes: &dyn Bytes, file: &str) -> Result<Format, ParseError> {
         // Its form is not public, so there is only its name.
         return Ok(Format::NsightReport);
     }
-    let mut more = vec![0; LOG];
-    let count =
-        bytes.read_at(0, &mut more).map_err(|cause| ParseError::Io { file: file.to_owned(), offset: 0, cause })?;
-    if let Some(format) = log(more.get(..count).unwrap_or(&[])) {
+    if let Some(format) = log(&head(bytes, file)?) {
         return Ok(format);
     }
     let what = seen(first);
@@ -124,6 +123,24 @@ fn is_json(text: &[u8]) -> bool {
 
 /// Bytes of a log in which its tool must have said something.
 const LOG: usize = 64 * 1024;
+
+/// The first of them.
+fn head(bytes: &dyn Bytes, file: &str) -> Result<Vec<u8>, ParseError> {
+    let mut head = vec![0; LOG];
+    let count =
+        bytes.read_at(0, &mut head).map_err(|cause| ParseError::Io { file: file.to_owned(), offset: 0, cause })?;
+    head.truncate(count);
+    Ok(head)
+}
+
+fn several_lines(text: &[u8]) -> bool {
+    text.trim_ascii().contains(&b'\n')
+}
+
+/// Whether nobody but nvprof writes such a line.
+fn is_certain_mark(line: &[u8]) -> bool {
+    line.starts_with(b"==") && std::str::from_utf8(line).is_ok_and(nvprof::is_certain)
+}
 
 /// A log of a tool, known by a line of it; before that may be what its program has printed.
 fn log(text: &[u8]) -> Option<Format> {
@@ -144,6 +161,8 @@ fn seen(first: &[u8]) -> String {
         (b"UMTUI\n", "a trace damaged by a text-mode transfer; copy it again in binary mode"),
         (b"UMTUI\r", "a trace damaged by a text-mode transfer; copy it again in binary mode"),
         (b"UMTPK", "a packed trace damaged by a text-mode transfer; copy it again in binary mode"),
+        (b"\xff\xfe", "text in UTF-16; make UTF-8 of it with `iconv -f UTF-16 -t UTF-8`"),
+        (b"\xfe\xff", "text in UTF-16; make UTF-8 of it with `iconv -f UTF-16 -t UTF-8`"),
         (b"PK\x03\x04", "a zip archive; unpack it first"),
         (b"BZh", "bzip2 data is not supported; unpack it with bunzip2"),
         (b"\xfd7zXZ", "xz data is not supported; unpack it with unxz"),
@@ -186,6 +205,8 @@ mod tests {
         assert_eq!(of(b"SQLite format 3\0"), Ok(Format::Sqlite));
         assert_eq!(of(b"\x80\x04\x95\x10\0\0\0\0\0\0\0}"), Ok(Format::Pickle));
         assert_eq!(of(b"Thread,Time,Action,Pointer,Size,Stream\n"), Ok(Format::Rmm));
+        assert_eq!(of(b"{\"loss\": 1}\n==5== NVPROF is profiling process 5, command: ./a\n"), Ok(Format::Nvprof));
+        assert_eq!(of(b"======== Warning: No CUDA application was profiled, exiting\n"), Ok(Format::Nvprof));
         assert_eq!(of(b"hello\n==5== NVPROF is profiling process 5, command: ./a\n"), Ok(Format::Nvprof));
         assert_eq!(sniff(&b"\x01\x02".to_vec(), "a.nsys-rep").ok(), Some(Format::NsightReport));
         let odd = of(b"hello\x1b[31m\nworld").unwrap_err();

@@ -1,10 +1,14 @@
 //! Compressed inputs, unpacked as they are read.
 
-use std::io::{self, Read};
+use flate2::bufread::GzDecoder;
+use std::io::{self, BufRead, BufReader, Read};
 use std::sync::{Arc, Mutex, PoisonError};
 
 /// Largest window of zstd that is accepted, as a power of two: 128 MiB, what `zstd --long` makes.
 const WINDOW_LOG: u32 = 27;
+
+/// Bytes of a gzip file that are read at once.
+const BUFFER: usize = 1 << 16;
 
 /// How an input is compressed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -25,7 +29,7 @@ pub type Broken = Arc<Mutex<Option<String>>>;
 pub fn unpack(input: impl Read + 'static, packing: Packing) -> io::Result<(Box<dyn Read>, Broken)> {
     let broken = Broken::default();
     let inner: Box<dyn Read> = match packing {
-        Packing::Gzip => Box::new(flate2::read::MultiGzDecoder::new(input)),
+        Packing::Gzip => Box::new(Members(Some(GzDecoder::new(BufReader::with_capacity(BUFFER, input))))),
         Packing::Zstd => {
             let mut decoder = zstd::stream::read::Decoder::new(input)?;
             decoder.window_log_max(WINDOW_LOG)?;
@@ -33,6 +37,26 @@ pub fn unpack(input: impl Read + 'static, packing: Packing) -> io::Result<(Box<d
         }
     };
     Ok((Box::new(Lenient { inner, broken: broken.clone(), any: false, ended: false }), broken))
+}
+
+/// Members of a gzip file, one after the other. Zeros behind the last one, up to the end of a block of a tape or disk, are
+/// passed over.
+struct Members<R>(Option<GzDecoder<BufReader<R>>>);
+
+impl<R: Read> Read for Members<R> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        loop {
+            let Some(member) = &mut self.0 else { return Ok(0) };
+            let count = member.read(buffer)?;
+            if count > 0 || buffer.is_empty() {
+                return Ok(count);
+            }
+            let Some(mut rest) = self.0.take().map(GzDecoder::into_inner) else { return Ok(0) };
+            if rest.fill_buf()?.iter().any(|&byte| byte != 0) {
+                self.0 = Some(GzDecoder::new(rest));
+            }
+        }
+    }
 }
 
 /// Takes damage for the end, if anything came before it.
@@ -89,6 +113,9 @@ mod tests {
         let (first, second) = text.split_at(1000);
         let packed = [gzip(first), gzip(second)].concat();
         assert_eq!(all(packed.clone(), Packing::Gzip), (text.clone(), None));
+        assert_eq!(all([packed.clone(), vec![0; 1000]].concat(), Packing::Gzip), (text.clone(), None));
+        let (whole, why) = all([packed.clone(), b"no gzip".to_vec()].concat(), Packing::Gzip);
+        assert!(whole == text && why.is_some());
         let (part, why) = all(packed[..packed.len() / 2].to_vec(), Packing::Gzip);
         assert!(text.starts_with(&part) && !part.is_empty() && why.is_some());
         let packed = zstd::bulk::compress(&text, 1).unwrap();

@@ -45,4 +45,10 @@ impl Category {
             _ => Self::Other,
         }
     }
+
+    /// Whether it is work of the GPU or the driver, which has a record of its own.
+    #[must_use]
+    pub const fn is_work(self) -> bool {
+        matches!(self, Self::Kernel | Self::Copy | Self::Set | Self::Wait | Self::Event | Self::Overhead)
+    }
 }

@@ -16,6 +16,9 @@ const UNCLOSED: Repair = Repair::Lost("the file ends before its brackets are clo
 const NO_EVENTS: Repair = Repair::Mended("values among the events that are none");
 const SKIPPED: Repair = Repair::Lost("places where the JSON is damaged; reading went on at the next event");
 const AFTER: Repair = Repair::Mended("text after the end of the JSON, left out");
+const MISSING_COMMA: Repair = Repair::Mended("commas that are missing between events");
+const OTHER_BASE: Repair =
+    Repair::Lost("documents with another baseTimeNanoseconds than the first, whose times are not right");
 const BOM: &[u8] = b"\xef\xbb\xbf";
 
 /// What a flaw is called.
@@ -37,7 +40,8 @@ const fn words(flaw: Flaw) -> Repair {
 /// When it cannot be read, a temporary file cannot be written, or it is nothing with events.
 pub fn import<R: Read>(input: R, file: &str, target: Target) -> Result<Imported, ParseError> {
     let io = |cause| ParseError::Io { file: file.to_owned(), offset: 0, cause };
-    let mut document = Document { window: Window::new(input), mapping: Mapping::new(target), flaws: Flaws::default() };
+    let (window, mapping) = (Window::new(input), Mapping::new(target));
+    let mut document = Document { window, mapping, flaws: Flaws::default(), after_damage: false };
     let any = document.read().map_err(io)?;
     if !any {
         let what = "JSON without trace events (no array of them, no key \"traceEvents\")".to_owned();
@@ -50,6 +54,8 @@ struct Document<R> {
     window: Window<R>,
     mapping: Mapping,
     flaws: Flaws,
+    /// Commas prove nothing up to the next event.
+    after_damage: bool,
 }
 
 impl<R: Read> Document<R> {
@@ -59,30 +65,88 @@ impl<R: Read> Document<R> {
         if self.window.rest().starts_with(BOM) {
             self.window.advance(BOM.len());
         }
-        let any = match self.window.peek()? {
-            Some(b'[') => {
-                self.window.advance(1);
-                if self.events()? {
-                    self.after()?;
+        let (mut any, mut documents) = (false, 0u64);
+        // Several may stand one after the other, also as events without brackets around them.
+        loop {
+            let goes_on = match self.window.peek()? {
+                Some(b'[') => {
+                    self.window.advance(1);
+                    any = true;
+                    self.events()?
                 }
-                true
+                Some(b'{') if self.is_event()? => {
+                    any = true;
+                    self.bare()?
+                }
+                Some(b'{') => {
+                    let base = self.mapping.base;
+                    let (events, whole) = self.object()?;
+                    if any && events && self.mapping.base != base {
+                        self.mapping.target.repair(OTHER_BASE, self.window.place(0));
+                        self.mapping.base = base;
+                    }
+                    any |= events;
+                    whole
+                }
+                None => break,
+                Some(_) => {
+                    if documents > 0 {
+                        self.mapping.target.repair(AFTER, self.window.place(0));
+                    }
+                    break;
+                }
+            };
+            documents += 1;
+            if !goes_on {
+                break;
             }
-            Some(b'{') => self.object()?,
-            _ => false,
-        };
+        }
+        if documents > 1 {
+            self.mapping.target.note(format!("{documents} JSON documents one after the other, read as one"));
+        }
         Ok(any)
     }
 
-    fn after(&mut self) -> io::Result<()> {
-        if self.window.peek()?.is_some() {
-            let place = self.window.place(0);
-            self.mapping.target.repair(AFTER, place);
+    /// Whether the object that comes next is an event: it says its phase soon, and has no events in it before.
+    fn is_event(&mut self) -> io::Result<bool> {
+        const SOON: usize = 4096;
+        while self.window.rest().len() < SOON && self.window.more()? {}
+        let rest = self.window.rest();
+        let mut flaws = Flaws::default();
+        let mut scanner = Scanner::new(rest.get(..SOON).unwrap_or(rest), &mut flaws);
+        let mut first = true;
+        if scanner.take(b'{') != Ok(true) {
+            return Ok(false);
         }
-        Ok(())
+        while let Ok(Some(key)) = scanner.key(first) {
+            first = false;
+            match key.raw {
+                b"ph" => return Ok(true),
+                b"traceEvents" => return Ok(false),
+                _ if scanner.value().is_err() => return Ok(false),
+                _ => {}
+            }
+        }
+        Ok(false)
     }
 
-    /// The object around the events; whether it has a place for them.
-    fn object(&mut self) -> io::Result<bool> {
+    /// Events with nothing around them, as long as there are any; whether the input goes on.
+    fn bare(&mut self) -> io::Result<bool> {
+        loop {
+            match self.window.peek()? {
+                Some(b'{') if self.is_event()? => {
+                    if !self.event()? {
+                        return Ok(false);
+                    }
+                }
+                Some(b',') => self.window.advance(1),
+                _ => return Ok(true),
+            }
+        }
+    }
+
+    /// The object around the events; whether it has a place for them, and whether the input goes on.
+    fn object(&mut self) -> io::Result<(bool, bool)> {
         self.window.advance(1);
         let (mut any, mut first) = (false, true);
         loop {
@@ -99,25 +163,22 @@ impl<R: Read> Document<R> {
             let key = key.map(|(key, _)| key);
             self.tell_flaws(length);
             match key {
-                Ok(None) => {
-                    self.after()?;
-                    return Ok(any);
-                }
+                Ok(None) => return Ok((any, true)),
                 Ok(Some(key)) if key == b"traceEvents" && is_array => {
                     any = true;
                     self.window.advance(1);
                     if !self.events()? {
-                        return Ok(true);
+                        return Ok((true, false));
                     }
                 }
                 Ok(Some(key)) => {
                     if !self.meta(&key)? {
-                        return Ok(any);
+                        return Ok((any, false));
                     }
                 }
                 Err(stop) => {
                     self.stopped(stop);
-                    return Ok(any);
+                    return Ok((any, false));
                 }
             }
         }
@@ -125,7 +186,7 @@ impl<R: Read> Document<R> {
 
     /// A value beside the events; whether the document goes on.
     fn meta(&mut self, key: &[u8]) -> io::Result<bool> {
-        let Self { window, mapping, flaws } = self;
+        let Self { window, mapping, flaws, .. } = self;
         let done = window.with(|bytes| {
             let mut scanner = Scanner::new(bytes, flaws);
             let value = scanner.value()?;
@@ -154,8 +215,8 @@ impl<R: Read> Document<R> {
 
     /// Events up to the end of their array; whether the document goes on.
     fn events(&mut self) -> io::Result<bool> {
-        // After damage commas prove nothing.
-        let (mut commas, mut lenient) = (1u32, true);
+        let mut commas = 1u32;
+        self.after_damage = true;
         loop {
             match self.window.peek()? {
                 None => {
@@ -164,27 +225,25 @@ impl<R: Read> Document<R> {
                 }
                 Some(b',') => {
                     commas += 1;
-                    if commas > 1 && !lenient || commas > 2 {
+                    if commas > 1 && !self.after_damage || commas > 2 {
                         self.mapping.target.repair(words(Flaw::Comma), self.window.place(0));
                     }
                     self.window.advance(1);
                 }
                 Some(b']') => {
-                    if commas == 1 && !lenient {
+                    if commas == 1 && !self.after_damage {
                         self.mapping.target.repair(words(Flaw::Comma), self.window.place(0));
                     }
                     self.window.advance(1);
                     return Ok(true);
                 }
-                Some(b'{') => {
-                    (commas, lenient) = (0, false);
-                    if !self.event()? {
-                        return Ok(false);
+                Some(first) => {
+                    if commas == 0 && !self.after_damage {
+                        self.mapping.target.repair(MISSING_COMMA, self.window.place(0));
                     }
-                }
-                Some(_) => {
-                    (commas, lenient) = (0, false);
-                    if !self.other()? {
+                    (commas, self.after_damage) = (0, false);
+                    let goes_on = if first == b'{' { self.event()? } else { self.other()? };
+                    if !goes_on {
                         return Ok(false);
                     }
                 }
@@ -194,7 +253,7 @@ impl<R: Read> Document<R> {
 
     /// An event; whether the document goes on.
     fn event(&mut self) -> io::Result<bool> {
-        let Self { window, mapping, flaws } = self;
+        let Self { window, mapping, flaws, .. } = self;
         let (mut told, mut failed) = (true, None);
         let done = window.with(|bytes| {
             flaws.list.clear();
@@ -217,6 +276,9 @@ impl<R: Read> Document<R> {
                 if !told {
                     self.mapping.target.repair(NO_EVENTS, self.window.place(length));
                 }
+                if !self.mapping.here.is_empty() {
+                    self.tell_here(length);
+                }
                 Ok(true)
             }
             Err(Stop::Incomplete) if self.window.ended() => {
@@ -235,18 +297,28 @@ impl<R: Read> Document<R> {
         }
     }
 
+    /// Tells what was wrong with the event of the last `length` bytes.
+    #[cold]
+    fn tell_here(&mut self, length: usize) {
+        for repair in std::mem::take(&mut self.mapping.here) {
+            let wanted = self.mapping.target.wants_place(repair);
+            let place = if wanted { self.window.place(length) } else { Place::Nowhere };
+            self.mapping.target.repair(repair, place);
+        }
+    }
+
     /// Something else among the events.
     fn other(&mut self) -> io::Result<bool> {
         let flaws = &mut self.flaws;
         let done = self.window.with(|bytes| {
             let mut scanner = Scanner::new(bytes, flaws);
             scanner.value()?;
-            Ok(((), scanner.at))
+            Ok((scanner.at, scanner.at))
         })?;
         self.flaws = Flaws::default();
         match done {
-            Ok(()) => {
-                self.mapping.target.repair(NO_EVENTS, self.window.place(0));
+            Ok(length) => {
+                self.mapping.target.repair(NO_EVENTS, self.window.place(length));
                 Ok(true)
             }
             Err(_) => {
@@ -264,6 +336,7 @@ impl<R: Read> Document<R> {
         const MOST: usize = 1 << 16;
         const LEAST: usize = 512;
         let mut most = MOST;
+        self.after_damage = true;
         loop {
             let Some(at) = memchr::memchr(b'{', self.window.rest()) else {
                 let all = self.window.rest().len();

@@ -23,6 +23,8 @@ pub struct Event<'a> {
     pub dur: Value<'a>,
     /// Which one, of what comes in several events.
     pub id: Value<'a>,
+    /// What its id is unique in, beside the category.
+    pub scope: Value<'a>,
     /// Flows that end or begin at this slice.
     pub bound: Value<'a>,
     /// They end at this slice.
@@ -56,6 +58,7 @@ impl<'a> Event<'a> {
                 b"ts" => event.ts = value,
                 b"dur" => event.dur = value,
                 b"id" | b"id2" => event.id = value,
+                b"scope" => event.scope = value,
                 b"bind_id" => event.bound = value,
                 b"flow_in" => event.flow_in = value == Value::Bool(true),
                 b"flow_out" => event.flow_out = value == Value::Bool(true),
@@ -83,6 +86,7 @@ impl<'a> Event<'a> {
     pub fn key(&self) -> u64 {
         let mut hasher = FxHasher::default();
         self.category.raw.hash(&mut hasher);
+        raw_of(&self.scope).hash(&mut hasher);
         match self.id {
             Value::Number(raw) => raw.hash(&mut hasher),
             Value::Text(text) => text.raw.hash(&mut hasher),

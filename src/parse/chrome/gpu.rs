@@ -3,7 +3,7 @@
 use super::category::Category;
 use super::event::{Event, integer};
 use super::mapping::{Mapping, arguments, name_of};
-use crate::parse::imported::{Key, Place, Range, Repair, Work};
+use crate::parse::imported::{Key, Range, Repair, Work};
 use crate::parse::json::{Flaws, Scanner, Value};
 use std::io;
 use umtui_wire::activity as wire;
@@ -12,10 +12,10 @@ const NO_DURATION: Repair = Repair::Mended("work of the GPU without an end, show
 
 /// What an event of the GPU says in its arguments.
 #[derive(Clone, Debug, Default)]
-struct Said {
+struct Said<'a> {
     device: Option<u16>,
     context: Option<u32>,
-    stream: Option<i128>,
+    stream: Value<'a>,
     correlation: u32,
     bytes: u64,
     registers: u16,
@@ -32,12 +32,12 @@ struct Said {
     to: Option<u16>,
 }
 
-fn read(args: &Value<'_>) -> Said {
+fn read<'a>(args: &Value<'a>) -> Said<'a> {
     let mut said = Said::default();
     arguments(args, |key, value| match key {
         b"device" => said.device = small(&value),
         b"context" => said.context = small(&value),
-        b"stream" => said.stream = integer(&value),
+        b"stream" => said.stream = value,
         b"correlation" => said.correlation = correlation(&value),
         b"bytes" => said.bytes = small(&value).unwrap_or(0),
         b"registers per thread" => said.registers = small(&value).unwrap_or(0),
@@ -49,6 +49,9 @@ fn read(args: &Value<'_>) -> Said {
         b"cuda_sync_kind" => said.kind = super::event::raw_of(&value).to_vec(),
         b"wait_on_cuda_event_id" | b"event_id" => said.event = small(&value),
         b"wait_on_cuda_event_record_corr_id" => said.recorded = correlation(&value),
+        // Of copies between devices, the one that did it.
+        b"inDevice" => said.device = said.device.or_else(|| small(&value)),
+        b"inContext" => said.context = said.context.or_else(|| small(&value)),
         b"fromDevice" => said.from = small(&value),
         b"toDevice" => said.to = small(&value),
         _ => {}
@@ -106,19 +109,37 @@ fn plain_three(bytes: &[u8]) -> Option<[i128; 3]> {
     before.is_ascii_digit().then(|| counts.map(i128::from))
 }
 
-/// Where it runs: device, context and stream.
-fn place(mapping: &mut Mapping, event: &Event<'_>, said: &Said) -> (Option<u16>, u32, u32) {
+/// Where it runs: device, context if that is known, and stream.
+fn place(mapping: &mut Mapping, event: &Event<'_>, said: &Said<'_>) -> (Option<u16>, Option<u32>, u32) {
     // Kineto has the device for the process, and the stream for the thread.
     let device = said.device.or_else(|| small::<u16>(&event.pid)).filter(|&device| device < 255);
-    let stream = said.stream.or_else(|| integer(&event.tid));
-    let stream = stream.and_then(|stream| u32::try_from(stream).ok()).unwrap_or(wire::NONE);
-    let mut context = said.context.unwrap_or_else(|| device.map_or(0, u32::from));
-    // Some writers give all contexts one number, which is of one device each.
-    let of = device.unwrap_or(u16::MAX);
-    while *mapping.contexts.entry(context).or_insert(of) != of && mapping.contexts.len() < 10_000 {
-        context = context.wrapping_add(1000);
+    let stream = mapping.streams.number(&said.stream).or_else(|| mapping.streams.number(&event.tid));
+    let context = mapping.streams.context(device, said.context);
+    (device, context, stream.unwrap_or(wire::NONE))
+}
+
+/// Hands work over, or keeps it until its context is known.
+fn put(
+    mapping: &mut Mapping,
+    (device, context): (Option<u16>, Option<u32>),
+    correlation: u32,
+    mut work: Work,
+) -> io::Result<()> {
+    if context.is_none() {
+        if mapping.streams.wait(device, correlation, work) {
+            return Ok(());
+        }
+        work.set_context(mapping.streams.instead(device));
     }
-    (device, context, stream)
+    mapping.target.work(mapping.gpu, device, correlation, work)
+}
+
+/// Hands over what was kept for want of its context.
+pub fn place_waiting(mapping: &mut Mapping) -> io::Result<()> {
+    for (device, correlation, work) in mapping.streams.take_waiting() {
+        mapping.target.work(mapping.gpu, device, correlation, work)?;
+    }
+    Ok(())
 }
 
 /// Work by its category.
@@ -133,9 +154,10 @@ pub fn work(
     let said = read(&event.args);
     // Overhead is the driver's own, on no device.
     let on_device = category != Category::Overhead;
-    let (device, context, stream) = if on_device { place(mapping, event, &said) } else { (None, 0, wire::NONE) };
+    let (device, known, stream) = if on_device { place(mapping, event, &said) } else { (None, Some(0), wire::NONE) };
+    let context = known.unwrap_or(0);
     let end = end.unwrap_or_else(|| {
-        mapping.target.repair(NO_DURATION, Place::Nowhere);
+        mapping.repair(NO_DURATION);
         start
     });
     let name = name_of(event, scanner);
@@ -190,10 +212,10 @@ pub fn work(
             Work::Kernel(kernel(&said, (start, end), (context, stream), name))
         }
     };
-    mapping.target.work(mapping.gpu, device, said.correlation, work)
+    put(mapping, (device, known), said.correlation, work)
 }
 
-fn kernel(said: &Said, (start, end): (u64, u64), (context, stream): (u32, u32), name: u32) -> wire::Kernel {
+fn kernel(said: &Said<'_>, (start, end): (u64, u64), (context, stream): (u32, u32), name: u32) -> wire::Kernel {
     wire::Kernel {
         start,
         end,
@@ -221,7 +243,7 @@ pub fn on_stream(
 ) -> io::Result<()> {
     let said = read(&event.args);
     let device = said.device.or_else(|| small::<u16>(&event.pid)).unwrap_or(0);
-    let stream = said.stream.or_else(|| integer(&event.tid)).unwrap_or(-1);
+    let stream = integer(&said.stream).or_else(|| integer(&event.tid)).unwrap_or(-1);
     let key = Key::text(&format!("GPU {device} stream {stream}"));
     let thread = mapping.target.thread(mapping.gpu, &key);
     let range: Range = mapping.named(event, start, end, scanner);
@@ -267,7 +289,7 @@ pub fn described(
     end: Option<u64>,
     scanner: &mut Scanner<'_, '_>,
 ) -> io::Result<bool> {
-    let (mut details, mut what, mut said) = (Vec::new(), Category::Other, Said::default());
+    let (mut details, mut what, mut said) = (String::new(), Category::Other, Said::default());
     arguments(&event.args, |key, value| {
         what = match key {
             b"kernel_details" => Category::Kernel,
@@ -279,16 +301,17 @@ pub fn described(
             }
             _ => return,
         };
-        details = super::event::raw_of(&value).to_vec();
+        if let Value::Text(text) = value {
+            details = text.text(&mut Default::default()).into_owned();
+        }
     });
     if what == Category::Other {
         return Ok(false);
     }
     let at = mapping.pid(&event.pid);
     said.device = mapping.pid_mut(at).and_then(|pid| pid.device);
-    let text = String::from_utf8_lossy(&details);
     let (mut from, mut to) = (0, 0);
-    for pair in text.split_ascii_whitespace() {
+    for pair in details.split_ascii_whitespace() {
         let Some((key, value)) = pair.split_once(':') else { continue };
         let number = || value.parse::<u64>().unwrap_or(0);
         let threes = || {
@@ -309,8 +332,8 @@ pub fn described(
             _ => {}
         }
     }
-    said.stream = integer(&event.tid);
-    let (device, context, stream) = place(mapping, &Event { pid: Value::None, ..*event }, &said);
+    let (device, known, stream) = place(mapping, &Event { pid: Value::None, ..*event }, &said);
+    let context = known.unwrap_or(0);
     let end = end.unwrap_or(start);
     let bytes = said.bytes;
     let work = match what {
@@ -332,7 +355,7 @@ pub fn described(
             Work::Kernel(kernel(&said, (start, end), (context, stream), name))
         }
     };
-    mapping.target.work(mapping.gpu, device, said.correlation, work)?;
+    put(mapping, (device, known), said.correlation, work)?;
     Ok(true)
 }
 

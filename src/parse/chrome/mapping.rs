@@ -4,10 +4,9 @@ use super::category::Category;
 use super::counters::Counters;
 use super::event::{Event, integer, raw_of};
 use super::flows::Flows;
+use super::streams::Streams;
 use super::{gpu, host, meta};
-use crate::parse::imported::{
-    Edge, Function, Imported, Key, Place, Process, Range, Repair, Target, Text, Thread, api_name,
-};
+use crate::parse::imported::{Edge, Function, Imported, Key, Process, Range, Repair, Target, Text, Thread, api_name};
 use crate::parse::json::{Flaws, Scanner, Str, Value};
 use crate::trace::Layer;
 use crate::trace::activity::evidence::What;
@@ -18,9 +17,13 @@ use std::io;
 const NO_TIME: Repair = Repair::Lost("events without a time, left out");
 const NEGATIVE: Repair = Repair::Mended("events before time zero, shown at zero");
 const NO_DURATION: Repair = Repair::Mended("slices with no or a negative duration, shown as unfinished");
+const NO_LENGTH: Repair = Repair::Mended("slices with a duration of zero");
+const LATE: Repair = Repair::Mended("times beyond what 64 bits of nanoseconds hold, shown at the last one");
 const UNKNOWN: Repair = Repair::Mended("events of an unknown phase, shown as marks");
 /// A time that is later counts as one since 1970, ns: 2001.
 const EPOCH: u64 = 1_000_000_000_000_000_000;
+/// Last moment there is, ns.
+const LAST: u64 = i64::MAX as u64;
 
 /// What is known of a process of the input.
 pub struct Pid {
@@ -51,8 +54,6 @@ pub struct Mapping {
     last_domain: (Vec<u8>, Text),
     of_runtime: FxHashMap<Box<str>, Function>,
     of_driver: FxHashMap<Box<str>, Function>,
-    /// Device of each context.
-    pub contexts: FxHashMap<u32, u16>,
     /// `baseTimeNanoseconds`.
     pub base: Option<i128>,
     /// It has events of Kineto's categories.
@@ -61,6 +62,10 @@ pub struct Mapping {
     pub rank: Option<u32>,
     counters: Counters,
     flows: Flows,
+    /// What was mended of the event at hand, or is missing of it: where it is the document knows.
+    pub here: Vec<Repair>,
+    /// Streams and contexts.
+    pub streams: Streams,
 }
 
 impl Mapping {
@@ -79,13 +84,19 @@ impl Mapping {
             last_domain: (Vec::new(), Text::NONE),
             of_runtime: FxHashMap::default(),
             of_driver: FxHashMap::default(),
-            contexts: FxHashMap::default(),
             base: None,
             kineto: false,
             rank: None,
             counters: Counters::default(),
             flows: Flows::default(),
+            here: Vec::new(),
+            streams: Streams::default(),
         }
+    }
+
+    /// Something of the event at hand was mended, or is missing.
+    pub fn repair(&mut self, repair: Repair) {
+        self.here.push(repair);
     }
 
     /// Takes an event.
@@ -111,7 +122,7 @@ impl Mapping {
                     if let Some(start) = event.start() {
                         return host::flow(self, event, &event.id, end, u64::try_from(start).unwrap_or(0), scanner);
                     }
-                    self.target.repair(NO_TIME, Place::Nowhere);
+                    self.repair(NO_TIME);
                 }
                 return Ok(());
             }
@@ -124,14 +135,14 @@ impl Mapping {
         let known =
             matches!(phase, b"X" | b"B" | b"E" | b"b" | b"e" | b"n" | b"i" | b"I" | b"R" | b"S" | b"T" | b"p" | b"F");
         if !known {
-            self.target.repair(UNKNOWN, Place::Nowhere);
+            self.repair(UNKNOWN);
         }
         let Some(start) = event.start() else {
-            self.target.repair(NO_TIME, Place::Nowhere);
+            self.repair(NO_TIME);
             return Ok(());
         };
         let start = u64::try_from(start).unwrap_or_else(|_| {
-            self.target.repair(NEGATIVE, Place::Nowhere);
+            self.repair(NEGATIVE);
             0
         });
         if event.bound != Value::None {
@@ -151,8 +162,14 @@ impl Mapping {
     fn complete(&mut self, event: &Event<'_>, start: u64, scanner: &mut Scanner<'_, '_>) -> io::Result<()> {
         let category = Category::of(event.category.raw);
         let end = event.end(start);
-        if end.is_none() {
-            self.target.repair(NO_DURATION, Place::Nowhere);
+        if end.is_none() && !category.is_work() {
+            self.repair(NO_DURATION);
+        }
+        if end == Some(start) {
+            self.repair(NO_LENGTH);
+        }
+        if start >= LAST || end.is_some_and(|end| end >= LAST) {
+            self.repair(LATE);
         }
         self.kineto |= !matches!(category, Category::Other | Category::Trace);
         match category {
@@ -319,6 +336,10 @@ impl Mapping {
                 self.target.merge(pid.process, self.gpu);
             }
         }
+        gpu::place_waiting(&mut self)?;
+        if let Some(note) = self.streams.note() {
+            self.target.note(note);
+        }
         if self.rank.is_some() {
             self.target.rank(self.gpu, self.rank, None);
         }
@@ -355,7 +376,8 @@ pub fn name_of<'a>(event: &Event<'a>, scanner: &mut Scanner<'_, '_>) -> Cow<'a, 
     }
 }
 
-fn key_of(value: &Value<'_>) -> Key {
+/// What a process, thread or stream is called by.
+pub fn key_of(value: &Value<'_>) -> Key {
     match value {
         Value::Number(raw) => match integer(value) {
             Some(number) => Key::Number(number),

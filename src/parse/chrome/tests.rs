@@ -3,7 +3,7 @@
 use super::import;
 use crate::parse::imported::Imported;
 use crate::parse::imported::tests::{load, target};
-use crate::trace::{ActivityKind, RangeKind, Trace};
+use crate::trace::{ActivityKind, LaneOf, RangeKind, Trace};
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
@@ -108,6 +108,106 @@ fn damage_costs_only_what_is_damaged() {
 }
 
 #[test]
+fn what_is_wrong_with_an_event_is_told_with_its_place() {
+    let text = "[{\"name\":\"a\",\"ph\":\"X\",\"ts\":5,\"dur\":-1},\n {\"name\":\"b\",\"ph\":\"X\",\"dur\":5}\n
+         {\"name\":\"c\",\"ph\":\"?\",\"ts\":-1}, {\"name\":\"d\",\"ph\":\"X\",\"ts\":1,\"dur\":0},
+  {\"cat\":\"kernel\",\"name\":\"k\",\"ph\":\"X\",\"ts\":2},\n{\"name\":\"e\",\"ph\":\"X\",\"ts\":1e30,\"dur\":2}, 17]";
+    let (trace, imported) = read(text.as_bytes());
+    assert_eq!((ranges(&trace).len(), trace.activities.records()), (4, 1));
+    for told in [
+        "slices with no or a negative duration, shown as unfinished (at 1:2)",
+        "events without a time, left out (at 2:2)",
+        "commas that are missing between events (at 4:10)",
+        "events of an unknown phase, shown as marks (at 4:10)",
+        "events before time zero, shown at zero (at 4:10)",
+        "slices with a duration of zero (at 4:41)",
+        "work of the GPU without an end, shown with no duration (at 5:3)",
+        "times beyond what 64 bits of nanoseconds hold, shown at the last one (at 6:1)",
+        "values among the events that are none (at 6:",
+    ] {
+        assert!(lines(&imported).contains(told), "{told}: {}", lines(&imported));
+    }
+}
+
+#[test]
+fn commas_prove_nothing_after_damage() {
+    let event = r#"{"ph":"X","name":"a","ts":1,"dur":1}"#;
+    let (trace, imported) = read(format!("[{event},{{\"ph\" \"X\"}} x {event},{event}]").as_bytes());
+    assert_eq!(ranges(&trace).len(), 3);
+    assert!(!lines(&imported).contains("commas"), "{}", lines(&imported));
+}
+
+#[test]
+fn documents_may_stand_one_after_the_other() {
+    let event = |at: u32| format!(r#"{{"name":"n{at}","ph":"X","ts":{at},"dur":1,"pid":1,"tid":1}}"#);
+    let object = |at: u32| format!(r#"{{"baseTimeNanoseconds": 1700000000000000000, "traceEvents": [{}]}}"#, event(at));
+    for (text, seen, told) in [
+        (format!("[{},{}][{}]\n", event(1), event(5), event(9)), 3, "2 JSON documents"),
+        (format!("{}\n{}", object(1), object(5)), 2, "2 JSON documents"),
+        (format!("{}\n{}\n{}\n", event(1), event(5), event(9)), 3, ""),
+        (format!("{},\n{}", event(1), event(5)), 2, ""),
+        (format!("[{}] the end", event(1)), 1, "text after the end of the JSON, left out"),
+        (format!("{}{}", object(1), object(5).replace("17", "18")), 2, "whose times are not right"),
+    ] {
+        let (trace, imported) = read(text.as_bytes());
+        assert_eq!(ranges(&trace).len(), seen, "{text}");
+        assert!(lines(&imported).contains(told), "{text}: {}", lines(&imported));
+    }
+    // Of the last line there is only a part.
+    let text = format!("{}\n{}\n", event(1), event(5));
+    let (trace, imported) = read(&text.as_bytes()[..text.len() - 9]);
+    assert_eq!(ranges(&trace).len(), 1);
+    assert!(imported.lost[0].1.contains("in the middle of an event"), "{:?}", imported.lost);
+}
+
+/// The streams that work is on; what says that it is on none is left out, as the report does.
+fn streams(trace: &Trace) -> Vec<LaneOf> {
+    let mut list: Vec<LaneOf> = trace.activities.lanes().iter().map(|lane| lane.of).collect();
+    list.retain(|of| matches!(of, LaneOf::Stream { stream, .. } if *stream != umtui_wire::activity::NONE));
+    list
+}
+
+#[test]
+fn streams_are_told_apart_whatever_they_are_called() {
+    let kernel = |tid: &str, args: &str| {
+        format!(r#"{{"ph":"X","cat":"kernel","name":"k","pid":0,"tid":{tid},"ts":5,"dur":1,"args":{{{args}}}}}"#)
+    };
+    let cases: [(&[String], usize); 5] = [
+        (&[kernel("1", r#""stream":1099511627776"#), kernel("1", r#""stream":1099511627777"#), kernel("7", "")], 3),
+        (&[kernel("\"stream 7\"", ""), kernel("\"stream 8\"", ""), kernel("\"stream 7\"", "")], 2),
+        (&[kernel("7", ""), kernel("\"7\"", ""), kernel("1", r#""stream":"7""#)], 1),
+        (&[kernel("-5", ""), kernel("-6", ""), kernel("-1", "")], 2),
+        // One context of a device is the context of what does not say its own.
+        (&[kernel("7", ""), kernel("7", r#""context":3,"stream":7"#), kernel("7", r#""device":0"#)], 1),
+    ];
+    for (events, count) in cases {
+        let (trace, _) = read(format!("[{}]", events.join(",")).as_bytes());
+        assert_eq!(trace.activities.records(), events.len() as u64);
+        assert_eq!(streams(&trace).len(), count, "{events:?}");
+    }
+    let (_, imported) = read(format!("[{}]", kernel("\"a stream\"", "")).as_bytes());
+    assert!(lines(&imported).contains("numbered from 2147483648 on: 1 (a stream)"), "{}", lines(&imported));
+}
+
+#[test]
+fn a_copy_between_devices_is_on_the_stream_of_the_one_that_did_it() {
+    let text = r#"[{"ph":"X","cat":"kernel","name":"k","pid":1,"tid":7,"ts":5,"dur":1,"args":{"device":1,"context":2,"stream":7}},
+        {"ph":"X","cat":"gpu_memcpy","name":"Memcpy PtoP (Device -> Device)","pid":1,"tid":7,"ts":7,"dur":1,"args":{
+            "fromDevice":0,"inDevice":1,"toDevice":1,"fromContext":1,"inContext":2,"toContext":2,"stream":7,"bytes":10}}]"#;
+    let (trace, _) = read(text.as_bytes());
+    assert_eq!((trace.activities.records(), streams(&trace).len()), (2, 1));
+}
+
+#[test]
+fn asynchronous_slices_are_told_apart_by_their_scope() {
+    let text = r#"[{"ph":"b","cat":"c","id":1,"scope":"x","name":"a","ts":1},{"ph":"b","cat":"c","id":1,"scope":"y","name":"a","ts":2},
+        {"ph":"e","cat":"c","id":1,"scope":"x","name":"a","ts":5}]"#;
+    let (trace, _) = read(text.as_bytes());
+    let seen: Vec<_> = ranges(&trace).into_iter().map(|(_, start, end, _)| (start, end)).collect();
+    assert_eq!(seen, [(1000, Some(5000)), (2000, None)]);
+}
+
+#[test]
 fn slices_of_all_phases_become_ranges() {
     let text = r#"{"traceEvents": [
         {"name":"a","ph":"B","ts":1,"pid":1,"tid":1}, {"name":"b","ph":"b","cat":"x","id":"0x1","ts":2,"pid":1,"tid":1},
@@ -166,12 +266,17 @@ fn tensorflow_says_it_in_arguments() {
     let text = r#"{"traceEvents": [
         {"ph":"M","pid":1,"name":"process_name","args":{"name":"/device:GPU:1"}},
         {"ph":"X","pid":1,"tid":13,"ts":10,"dur":2,"name":"fusion_1","args":{"correlation_id":"7","kernel_details":"regs:32 static_shared:0 dynamic_shared:16 grid:8,1,1 block:256,1,1 occ_pct:100"}},
-        {"ph":"X","pid":1,"tid":14,"ts":13,"dur":2,"name":"MemcpyH2D","args":{"memcpy_details":"kind_src:host kind_dst:device size:800 dest:0 async:1"}},
+        {"ph":"X","pid":1,"tid":14,"ts":13,"dur":2,"name":"MemcpyH2D","args":{"memcpy_details":"kind_src:host\nkind_dst:device\nsize:800\ndest:0\nasync:1"}},
         {"ph":"X","pid":9,"tid":1,"ts":8,"dur":1,"name":"cuLaunchKernel: fusion_1","args":{"correlation_id":"7"}},
         {"ph":"X","pid":9,"tid":1,"ts":7,"dur":3,"name":"Executor","args":{}}]}"#;
     let (trace, _) = read(text.as_bytes());
     assert_eq!((trace.calls(), trace.activities.records(), ranges(&trace).len()), (1, 2, 1));
     assert_eq!(trace.activities.of(crate::trace::ProcessId(0)).unwrap().submits.len(), 1);
+    let mut bytes = Vec::new();
+    for lane in trace.activities.lanes() {
+        lane.for_each(0, |_, one| bytes.push((one.kind, one.value)));
+    }
+    assert!(bytes.contains(&(ActivityKind::Copy, 800)), "{bytes:?}");
 }
 
 /// Name, start, end, and the thread's name.

@@ -55,6 +55,20 @@ impl Work {
         }
     }
 
+    /// Sets the context of what has one.
+    pub const fn set_context(&mut self, context: u32) {
+        match self {
+            Self::Kernel(work) => work.context = context,
+            Self::Copy(work) => work.context = context,
+            Self::Set(work) => work.context = context,
+            Self::Wait(work) => work.context = context,
+            Self::Event(work) => work.context = context,
+            Self::Graph(work) => work.context = context,
+            Self::Memory(work) => work.context = context,
+            Self::Overhead(_) | Self::Unified(..) => {}
+        }
+    }
+
     /// Sets them.
     pub const fn set_times(&mut self, start: u64, end: u64) {
         match self {

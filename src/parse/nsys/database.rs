@@ -25,7 +25,9 @@ const ROW_MIN_BYTES: u64 = 4;
 pub struct Database {
     connection: Connection,
     tables: FxHashMap<String, Vec<String>>,
+    views: Vec<String>,
     most_rows: u64,
+    cut: Option<String>,
 }
 
 /// How far a table could be read.
@@ -83,7 +85,8 @@ impl Field for f64 {
 impl Field for String {
     fn of(value: ValueRef<'_>) -> Option<Self> {
         match value {
-            ValueRef::Text(text) => Some(Self::from_utf8_lossy(text).into_owned()),
+            // Some writers bind text as bytes.
+            ValueRef::Text(text) | ValueRef::Blob(text) => Some(Self::from_utf8_lossy(text).into_owned()),
             ValueRef::Integer(number) => Some(number.to_string()),
             ValueRef::Real(number) => Some(number.to_string()),
             _ => None,
@@ -120,17 +123,23 @@ impl Database {
         }
         let bytes = std::fs::metadata(path).map_or(0, |file| file.len());
         let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_URI | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+        let cut = cut_off(path, bytes);
         let open = || -> rusqlite::Result<Self> {
             let connection = Connection::open_with_flags(uri(path), flags)?;
+            // Of a file that was cut off SQLite reads what is there only where its schema could be repaired. Nothing can
+            // be written to it all the same.
+            connection.set_db_config(DbConfig::SQLITE_DBCONFIG_DEFENSIVE, cut.is_none())?;
+            if cut.is_some() {
+                connection.execute_batch("PRAGMA writable_schema=ON;")?;
+            }
             // Nothing that the file says is to be executed.
-            connection.set_db_config(DbConfig::SQLITE_DBCONFIG_DEFENSIVE, true)?;
             connection.set_db_config(DbConfig::SQLITE_DBCONFIG_TRUSTED_SCHEMA, false)?;
             connection.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_TRIGGER, false)?;
             connection.set_limit(Limit::SQLITE_LIMIT_LENGTH, VALUE_MAX)?;
             connection.set_limit(Limit::SQLITE_LIMIT_ATTACHED, 0)?;
             connection.execute_batch("PRAGMA cell_size_check=ON; PRAGMA mmap_size=0;").ok();
-            let tables = tables(&connection)?;
-            Ok(Self { connection, tables, most_rows: bytes / ROW_MIN_BYTES })
+            let (tables, views) = tables(&connection)?;
+            Ok(Self { connection, tables, views, most_rows: bytes / ROW_MIN_BYTES, cut: cut.clone() })
         };
         open().map_err(|error| failed(format!("the database cannot be read: {}", line(&error))))
     }
@@ -139,6 +148,18 @@ impl Database {
     #[must_use]
     pub fn has(&self, table: &str) -> bool {
         self.tables.contains_key(table)
+    }
+
+    /// Names of views, which are not read: they would compute something.
+    #[must_use]
+    pub fn views(&self) -> &[String] {
+        &self.views
+    }
+
+    /// How much of the file is missing, if it says that it is longer.
+    #[must_use]
+    pub fn cut(&self) -> Option<&str> {
+        self.cut.as_deref()
     }
 
     /// Whether a table has a column.
@@ -202,8 +223,34 @@ impl Database {
     }
 }
 
-/// Tables proper and their columns: no views, virtual tables or generated columns, which would compute something.
-fn tables(connection: &Connection) -> rusqlite::Result<FxHashMap<String, Vec<String>>> {
+/// What is missing of a file of `bytes` bytes whose header says that it has more pages.
+fn cut_off(path: &Path, bytes: u64) -> Option<String> {
+    use std::io::Read as _;
+    let mut header = [0; 100];
+    std::fs::File::open(path).ok()?.read_exact(&mut header).ok()?;
+    let word = |at: usize| header.get(at..at + 4)?.try_into().ok().map(u32::from_be_bytes);
+    let page = match u16::from_be_bytes(header.get(16..18)?.try_into().ok()?) {
+        1 => 65_536,
+        size => u64::from(size),
+    };
+    // The number of pages counts if the two counters of changes are the same.
+    let pages = word(28).filter(|&pages| pages > 0 && word(24) == word(92))?;
+    let whole = u64::from(pages) * page;
+    (bytes < whole).then(|| format!("the database was cut off: {bytes} of its {whole} bytes are there"))
+}
+
+/// Tables and their columns.
+type Tables = FxHashMap<String, Vec<String>>;
+
+/// Tables proper and their columns: no views, virtual tables or generated columns, which would compute something. And
+/// the names of the views.
+fn tables(connection: &Connection) -> rusqlite::Result<(Tables, Vec<String>)> {
+    let mut views = Vec::new();
+    let mut statement = connection.prepare("SELECT name FROM sqlite_master WHERE type = 'view'")?;
+    let mut rows = statement.query([])?;
+    while let Some(row) = rows.next()? {
+        views.extend(Values(row).get::<String>(0).filter(|_| views.len() < TABLES_MAX));
+    }
     let mut names = Vec::new();
     let mut statement = connection.prepare("SELECT name, sql FROM sqlite_master WHERE type = 'table'")?;
     let mut rows = statement.query([])?;
@@ -227,7 +274,7 @@ fn tables(connection: &Connection) -> rusqlite::Result<FxHashMap<String, Vec<Str
         }
         tables.insert(name, columns);
     }
-    Ok(tables)
+    Ok((tables, views))
 }
 
 fn quoted(name: &str) -> String {

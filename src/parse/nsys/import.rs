@@ -58,6 +58,9 @@ fn read(database: &Database, name: &str, target: Target, bytes: u64) -> Result<I
         return Err(ParseError::Format { file: name.to_owned(), what: stranger(database) });
     }
     let mut importer = Importer::new(database, target, bytes);
+    if let Some(cut) = database.cut() {
+        importer.lost(cut.to_owned());
+    }
     importer.all().map_err(io)?;
     let lost = std::mem::take(&mut importer.damage);
     let mut imported = importer.target.finish().map_err(io)?;
@@ -375,6 +378,11 @@ impl<'a> Importer<'a> {
         let there: Vec<String> = OTHERS.iter().filter_map(rows).collect();
         if !there.is_empty() {
             self.target.note(format!("in the export and not shown: {}", there.join(", ")));
+        }
+        let known = |view: &&String| rows::TABLES.contains(&view.as_str());
+        let views: Vec<&str> = self.database.views().iter().filter(known).map(String::as_str).collect();
+        if !views.is_empty() {
+            self.target.note(format!("views in place of tables, which are not read: {}", views.join(", ")));
         }
     }
 }

@@ -40,10 +40,21 @@ pub fn is_mark(line: &str) -> bool {
     }
 }
 
-/// `==123== text`: the process and the text.
-fn marked(line: &str) -> Option<(u32, &str)> {
-    let (number, rest) = line.trim_start().strip_prefix("==")?.split_once("==")?;
-    Some((number.parse().ok()?, rest.trim()))
+/// `==123== text`: the process and the text. Of a process that is not known, and where a recording was read, there is no
+/// number: `======== text`.
+pub(super) fn marked(line: &str) -> Option<(Option<u32>, &str)> {
+    let line = line.trim_start_matches(['\u{feff}', ' ', '\t']);
+    if let Some(rest) = line.strip_prefix("======== ") {
+        return Some((None, rest.trim()));
+    }
+    let (number, rest) = line.strip_prefix("==")?.split_once("==")?;
+    Some((Some(number.parse().ok()?), rest.trim()))
+}
+
+/// Whether a line is one that nobody but nvprof writes.
+#[must_use]
+pub fn is_certain(line: &str) -> bool {
+    marked(line).is_some() && is_mark(line)
 }
 
 /// Reads a log into `target`; `name` is what errors call it.
@@ -124,6 +135,13 @@ impl Log {
     fn line(&mut self, line: &str, place: Place) -> io::Result<()> {
         if let Some((pid, rest)) = marked(line) {
             self.mark(pid, rest);
+            // What comes now has a heading of its own.
+            if !rest.starts_with("Warning:") && !rest.starts_with("Error:") {
+                self.table = None;
+            }
+            if let Some(count) = total_cpu_faults(rest) {
+                self.told(wire::UNIFIED_CPU_FAULT, None, count, 0, 0)?;
+            }
             return Ok(());
         }
         if let Some(table) = Table::of(line) {
@@ -171,12 +189,12 @@ impl Log {
         Ok(())
     }
 
-    fn mark(&mut self, pid: u32, rest: &str) {
-        if self.pid != Some(pid) {
-            self.pid = Some(pid);
-            self.process = self.target.process(&Key::Number(i128::from(pid)));
+    fn mark(&mut self, pid: Option<u32>, rest: &str) {
+        if pid.is_some() && self.pid != pid {
+            self.pid = pid;
+            self.process = self.target.process(&pid.map_or(Key::None, |pid| Key::Number(i128::from(pid))));
         }
-        self.any |= is_mark(&format!("=={pid}== {rest}"));
+        self.any |= is_mark(&format!("======== {rest}"));
         if let Some((_, command)) = rest.split_once("command: ") {
             let mut words = command.split_whitespace().map(ToOwned::to_owned);
             let program = words.next().unwrap_or_default();

@@ -9,7 +9,7 @@ mod table;
 mod units;
 mod work;
 
-pub use import::{import, is_mark};
+pub use import::{import, is_certain, is_mark};
 
 #[cfg(test)]
 mod tests;

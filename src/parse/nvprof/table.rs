@@ -21,6 +21,9 @@ enum Form {
     Text(Vec<(usize, usize)>),
 }
 
+/// Name of pages that moved from one device to another.
+const BETWEEN_DEVICES: &str = "[Unified Memory Memcpy DtoD]";
+
 /// Names that the first column of a table of text has.
 const FIRST: &[&str] = &["Start", "Type", "Time(%)", "Count", "Device", "Time"];
 
@@ -66,13 +69,23 @@ impl Table {
         fits
     }
 
-    /// The values of a row, one for each column; empty where there is none. `None` if a line is no row.
+    /// The values of a row, one for each column; empty where there is none. `None` if a line is no row. One more is the
+    /// device that pages moved to, of rows that name both.
     #[must_use]
     pub fn row(&self, line: &str) -> Option<Vec<String>> {
         match &self.form {
             Form::Csv => {
                 let mut values = fields(line);
-                // A name may have quotes in it, which are not escaped.
+                // Of pages that moved between devices both stand there, without a column for the second.
+                if values.len() == self.names.len() + 1
+                    && let Some(device) = self.column("Device")
+                    && line.contains(BETWEEN_DEVICES)
+                {
+                    let second = values.remove(device + 1);
+                    values.push(second);
+                    values.resize(self.names.len() + 1, String::new());
+                    return Some(values);
+                }
                 if values.len() > self.names.len() {
                     return None;
                 }
@@ -118,6 +131,12 @@ impl Table {
     #[must_use]
     pub fn column(&self, name: &str) -> Option<usize> {
         self.names.iter().position(|known| known == name)
+    }
+
+    /// The second device of a row, if it names two.
+    #[must_use]
+    pub fn second_device<'a>(&self, row: &'a [String]) -> Option<&'a str> {
+        row.get(self.names.len()).map(String::as_str).filter(|value| !value.is_empty())
     }
 
     /// A row's value in a column, if there is one, and its unit.
@@ -237,7 +256,7 @@ mod tests {
             if let Some(mut table) = Table::of(&head) {
                 let _ = table.take_units(&line);
                 if let Some(row) = table.row(&line) {
-                    prop_assert_eq!(row.len(), table.names.len());
+                    prop_assert!(row.len() == table.names.len() || line.contains(BETWEEN_DEVICES));
                 }
             }
         }

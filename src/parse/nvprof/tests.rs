@@ -94,6 +94,45 @@ fn csv_says_the_same() {
     assert_eq!(csv[0].1, 133_811_000);
 }
 
+/// As nvprof writes it: what is moved in a unit of the column, faults among it, and both devices of a move between two,
+/// for which there is one column.
+#[test]
+fn unified_memory_in_csv() {
+    let text = r#"==5== Profiling result:
+"Start","Duration","Device","Context","Stream","Unified Memory","Virtual Address","Name","Correlation_ID"
+ms,us,,,,KB,,,
+287.250000,28.320000,"Tesla P100 (1)",,,"9","0x7f5a72017000","[Unified Memory GPU page faults]",
+287.300000,,,,,"PC 0x46b98d","0x7f5a72003000","[Unified Memory CPU page faults]",
+288.000000,2.000000,"Tesla P100 (0)",,,"64.000000","0x7f5a72003000","[Unified Memory Memcpy HtoD]",
+289.000000,2.000000,"Tesla P100 (0)","Tesla P100 (1)",,,"2048.000000","0x7f5a72003000","[Unified Memory Memcpy DtoD]",
+"#;
+    let imported = read(text);
+    let (trace, _) = load(&imported);
+    let values: Vec<u64> = activities(&trace).iter().map(|one| one.3).collect();
+    assert_eq!((values.len(), values[0], values[2], values[3]), (4, 9, 65_536, 2 << 20));
+    assert!(!imported.notes.iter().any(|note| note.contains("other lines")), "{:?}", imported.notes);
+}
+
+#[test]
+fn lines_of_no_process_are_of_nvprof_too() {
+    let text = SUMMARY.replace("==61== ", "======== ").replace("Total CPU", "======== Total CPU");
+    let imported = read(&format!("{text}======== Warning: 18 records were dropped\n"));
+    let (trace, _) = load(&imported);
+    let told = &trace.activities.of(crate::trace::ProcessId(0)).unwrap().told;
+    assert!(told.iter().any(|told| (told.what, told.count) == (wire::UNIFIED_CPU_FAULT, 13_739)), "{told:?}");
+    assert!(imported.notes.iter().any(|note| note.contains("18 records were dropped")), "{:?}", imported.notes);
+    assert_eq!(imported.lost.len(), 1);
+}
+
+#[test]
+fn a_heading_that_is_not_known_ends_the_table_before() {
+    let text = format!(
+        "{API}==9== Dependency Analysis:\nCritical path(%)  Critical path  Waiting time  Name\n1.00ms  2.0000ms  cudaFree\n"
+    );
+    let (trace, _) = load(&read(&text));
+    assert_eq!(trace.events(), 3);
+}
+
 #[test]
 fn an_api_trace() {
     let (trace, _) = load(&read(API));

@@ -52,6 +52,13 @@ pub fn bytes(text: &str, unit: &str) -> Option<u64> {
     scaled(number, factor)
 }
 
+/// A whole number, which may have zeros behind a point: `114`, `114.000000`.
+pub fn number(text: &str) -> Option<u64> {
+    let text = text.trim();
+    let whole = text.split_once('.').filter(|(_, zeros)| zeros.bytes().all(|digit| digit == b'0'));
+    count(whole.map_or(text, |(whole, _)| whole))
+}
+
 /// A whole number.
 pub fn count(text: &str) -> Option<u64> {
     let text = text.trim();
@@ -81,6 +88,7 @@ mod tests {
         assert_eq!(bytes("1024", "B"), Some(1024));
         assert_eq!(bytes("99999999999999999999999GB", ""), Some(u64::MAX));
         assert_eq!(address("0x7f5a72017000"), Some(0x7f5a_7201_7000));
+        assert_eq!((number("114"), number("9.000"), number("9.5"), number("9KB")), (Some(114), Some(9), None, None));
         assert_eq!((count("12"), count("1.5"), count("+1")), (Some(12), None, None));
     }
 

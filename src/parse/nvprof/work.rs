@@ -121,6 +121,8 @@ impl Log {
         let said = row.table.get(row.row, "Unified Memory");
         let value = match (what, said) {
             (wire::UNIFIED_CPU_FAULT, Some((text, _))) => text.strip_prefix("PC ").and_then(units::address),
+            // How many, whatever the unit of the column is.
+            (wire::UNIFIED_GPU_FAULT | wire::UNIFIED_THROTTLING, Some((text, _))) => units::number(text),
             (_, Some((text, unit))) => units::bytes(text, unit),
             (_, None) => row.bytes("Size"),
         };
@@ -128,7 +130,8 @@ impl Log {
             self.target.repair(Repair::Mended("events of unified memory that do not say how much"), place);
         }
         let own = row.device.map_or(wire::NONE, u32::from);
-        let (from, to) = if what == wire::UNIFIED_TO_DEVICE { (wire::NONE, own) } else { (own, wire::NONE) };
+        let second = row.table.second_device(row.row).and_then(device_number).map_or(wire::NONE, u32::from);
+        let (from, to) = if what == wire::UNIFIED_TO_DEVICE { (wire::NONE, own) } else { (own, second) };
         let address = row.table.get(row.row, "Virtual Address").and_then(|(text, _)| units::address(text)).unwrap_or(0);
         let (start, end) = (row.start, row.end.unwrap_or(0));
         let unified = wire::Unified { start, end, value: value.unwrap_or(0), address, from, to, ..Default::default() };

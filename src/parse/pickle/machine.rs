@@ -30,7 +30,7 @@ pub fn looks_like(first: &[u8]) -> bool {
 }
 
 fn known(opcode: u8) -> bool {
-    b"}](NIJKMXVUTSGF)".contains(&opcode) || (0x85..=0x96).contains(&opcode)
+    b"}](NIJKMXVUTSGF)c".contains(&opcode) || (0x85..=0x96).contains(&opcode)
 }
 
 /// Reads a pickle; the value that it is.

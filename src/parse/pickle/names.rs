@@ -16,6 +16,11 @@ const NAMES: &[(&str, &str, Makes)] = &[
     ("builtins", "frozenset", Makes::List),
     ("builtins", "bytearray", Makes::Data),
     ("_codecs", "encode", Makes::Data),
+    // Of snapshots that PyTorch's own code has written, without Python: they say of which type a container is.
+    ("torch.jit._pickle", "restore_type_tag", Makes::Same),
+    ("torch.jit._pickle", "build_intlist", Makes::Same),
+    ("torch.jit._pickle", "build_doublelist", Makes::Same),
+    ("torch.jit._pickle", "build_boollist", Makes::Same),
 ];
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -23,6 +28,8 @@ enum Makes {
     Dictionary,
     List,
     Data,
+    /// What it is given first, as it is.
+    Same,
 }
 
 impl<R: Read> Machine<R> {
@@ -98,6 +105,7 @@ impl<R: Read> Machine<R> {
                 let items = first.map_or_else(Vec::new, |first| self.heap.items(first).to_vec());
                 self.heap.list(items)
             }
+            Makes::Same => first.ok_or(Why::Stack)?,
             Makes::Data => {
                 let data = first.and_then(|first| self.heap.as_data(first)).unwrap_or(&[]);
                 // Bytes, as text of which each letter is one.

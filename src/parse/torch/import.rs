@@ -2,7 +2,7 @@
 
 use super::snapshot::{Action, Entry, Snapshot};
 use crate::parse::ParseError;
-use crate::parse::imported::{Call, Function, Imported, Key, Process, Range, Target, Thread};
+use crate::parse::imported::{Call, Edge, Function, Imported, Key, Process, Range, Target, Thread};
 use crate::parse::pickle::{self, Value};
 use crate::trace::Layer;
 use crate::trace::activity::evidence::What;
@@ -117,6 +117,7 @@ impl Importer<'_> {
         for device in 0..most {
             self.device(device)?;
         }
+        self.annotations()?;
         if self.before > 0 {
             let line = format!(
                 "{} blocks and segments are older than the history, and shown where it begins (`max_entries` says how far \
@@ -130,6 +131,24 @@ impl Importer<'_> {
                 "no history: only what is there at the end (`torch.cuda.memory._record_memory_history` records one)"
                     .to_owned(),
             );
+        }
+        Ok(())
+    }
+
+    /// What the program said it was doing: ranges of its device.
+    fn annotations(&mut self) -> io::Result<()> {
+        let snapshot = self.snapshot;
+        for (number, one) in snapshot.annotations().enumerate() {
+            if number.is_multiple_of(CHECK) {
+                self.target.progress().check()?;
+            }
+            let thread = self.target.thread(self.process, &Key::Text(format!("device {}", one.device).into()));
+            let (name, start) = (self.target.text(&one.name), one.time_us.saturating_mul(1000));
+            let range = Range { name, start, ..Range::default() };
+            match one.begins {
+                Some(begins) => self.target.edge(thread, if begins { Edge::Begin } else { Edge::End }, &range)?,
+                None => self.target.mark(thread, &range)?,
+            }
         }
         Ok(())
     }

@@ -8,4 +8,4 @@ mod import;
 mod snapshot;
 
 pub use import::import;
-pub use snapshot::{Action, Block, Entry, Frame, Segment, Snapshot};
+pub use snapshot::{Action, Annotation, Block, Entry, Frame, Segment, Snapshot};

@@ -96,6 +96,19 @@ pub struct Block {
     pub stack: Option<Value>,
 }
 
+/// What the program said it was doing: one end of it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Annotation {
+    /// Name.
+    pub name: String,
+    /// Whether it begins, or ends; `None` if it is a moment.
+    pub begins: Option<bool>,
+    /// Device.
+    pub device: u32,
+    /// When, us since 1970.
+    pub time_us: u64,
+}
+
 /// A frame of a stack.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Frame {
@@ -149,7 +162,8 @@ impl<'a> Snapshot<'a> {
                 address,
                 bytes,
                 is_active: state.starts_with(b"active"),
-                is_pending: state == b"active_pending_free",
+                // `active_pending_free`, or `active_awaiting_free`.
+                is_pending: state.starts_with(b"active_") && state.ends_with(b"_free"),
                 stack: self.heap.field(block, "frames").or_else(|| self.heap.field(history?, "frames")),
             }
         })
@@ -166,6 +180,25 @@ impl<'a> Snapshot<'a> {
         let all = self.heap.field(self.root, "device_traces").map_or(&[][..], |traces| self.heap.items(traces));
         let history = all.get(device as usize).map_or(&[][..], |&history| self.heap.items(history));
         history.iter().map(|&entry| self.entry(entry))
+    }
+
+    /// What the program said it was doing, of newer snapshots; what has no time is left out.
+    pub fn annotations(&self) -> impl Iterator<Item = Annotation> + '_ {
+        let all = self.heap.field(self.root, "external_annotations").map_or(&[][..], |list| self.heap.items(list));
+        all.iter().filter_map(|&one| {
+            let text = |name| self.heap.as_text(self.heap.field(one, name)?);
+            let name = text("name").unwrap_or(b"");
+            Some(Annotation {
+                name: String::from_utf8_lossy(name.get(..name.len().min(4096)).unwrap_or(name)).into_owned(),
+                begins: match text("stage") {
+                    Some(b"START") => Some(true),
+                    Some(b"END") => Some(false),
+                    _ => None,
+                },
+                device: self.maybe(one, "device").and_then(|device| u32::try_from(device).ok()).unwrap_or(0),
+                time_us: self.maybe(one, "time_us")?,
+            })
+        })
     }
 
     fn entry(&self, entry: Value) -> Entry {
