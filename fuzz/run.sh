@@ -17,7 +17,8 @@ for target in "$@"; do
     more=
     case $target in
     native) length=262144 seeds=../tests/data ;;
-    chrome | text) length=16384 ;;
+    chrome | text | packed) length=16384 ;;
+    stream) length=32768 ;;
     nsys) more=-len_control=0 ;;
     esac
     set -- -max_total_time="$seconds" -timeout=20 -rss_limit_mb=2048 -max_len="$length" -print_final_stats=1 \

@@ -140,6 +140,53 @@ fn damage_is_named_and_the_rest_is_read() {
     assert!(report.status.success() && text.contains("its end is missing or damaged"), "{text}");
 }
 
+/// What is missing is still named where a damaged file was packed again.
+#[test]
+fn damage_is_packed_too() {
+    let folder = tempfile::tempdir().unwrap();
+    let (first, again) = (folder.path().join("a.umtp"), folder.path().join("b.umtp"));
+    pack(&[&data().join("h200-bounce.log")], &first);
+    let mut bytes = fs::read(&first).unwrap();
+    let middle = bytes.len() / 2;
+    bytes[middle..middle + 8].fill(0x5a);
+    fs::write(&first, &bytes).unwrap();
+    let output = umtui(&["pack", "-o", again.to_str().unwrap()], &[&first]);
+    assert!(output.status.success());
+    assert_eq!(said(&output).matches("a.umtp: the block at byte").count(), 1, "{}", said(&output));
+    let (one, other) = (printed(&[&first]), printed(&[&again]));
+    // Damage is told in the order in which it was met.
+    let text = |bytes: &[u8]| {
+        let mut lines: Vec<_> = String::from_utf8_lossy(bytes).lines().map(str::to_owned).collect();
+        lines.sort();
+        lines
+    };
+    assert!(text(&one[2]) == text(&other[2]));
+    let report = |bytes: &[u8]| serde_json::from_slice::<serde_json::Value>(bytes).unwrap();
+    let (mut one, mut other) = (report(&one[1]), report(&other[1]));
+    let damage = |report: &mut serde_json::Value| {
+        let lines = report["trace"]["damage"].take();
+        let mut lines: Vec<_> =
+            lines.as_array().unwrap().iter().map(|line| line.as_str().unwrap().to_owned()).collect();
+        lines.sort();
+        lines
+    };
+    let lines = damage(&mut one);
+    assert_eq!(lines, damage(&mut other));
+    assert!(lines.iter().any(|line| line.contains("a.umtp: the block at byte")), "{lines:?}");
+    assert!(!lines.iter().any(|line| line.contains("line ")), "{lines:?}");
+    assert_eq!(one, other);
+    // A line of a text stays one.
+    let text = folder.path().join("a.log");
+    let lines = fs::read_to_string(data().join("h200-bounce.log")).unwrap().replacen('\n', "\nnonsense\n", 1);
+    fs::write(&text, lines).unwrap();
+    pack(&[&text], &first);
+    pack(&[&first], &again);
+    let said = printed(&[&text]);
+    assert!(String::from_utf8_lossy(&said[0]).contains("a.log: line "), "{}", String::from_utf8_lossy(&said[0]));
+    same(&said[..2], &printed(&[&first])[..2], "a bad line");
+    same(&said[..2], &printed(&[&again])[..2], "a bad line, packed again");
+}
+
 #[test]
 fn what_cannot_be_packed_is_one_line() {
     let folder = tempfile::tempdir().unwrap();

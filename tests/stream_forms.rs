@@ -151,6 +151,42 @@ fn other_traces_come_through_a_pipe_as_well() {
     }
 }
 
+/// Whatever comes is taken whole, however slowly it comes.
+#[test]
+fn what_comes_in_pieces_is_the_same() {
+    let folder = tempfile::tempdir().unwrap();
+    let data = tests_data();
+    let driver = std::fs::read(&data).unwrap();
+    let stream = Command::new(UMTUI).arg("stream").arg(&data).output().unwrap().stdout;
+    // Longer than what is looked at to know what it is; a tool that speaks late; and joined in the middle of a frame.
+    let packed = folder.path().join("many.umtp");
+    let logs = ["h200-bounce.log", "h200-managed-shared.log", "h200-step.log", "demo-pingpong.log.gz"];
+    let logs = logs.iter().map(|name| data.with_file_name(name));
+    let output = Command::new(UMTUI).arg("pack").args(logs).arg("-o").arg(&packed).output().unwrap();
+    assert!(output.status.success(), "{}", told(&output));
+    let packed = std::fs::read(packed).unwrap();
+    assert!(packed.len() > 60_000, "{}", packed.len());
+    let nvprof = "==5== NVPROF is profiling process 5, command: ./a\n==5== Profiling result:\n\
+        \"Start\",\"Duration\",\"Name\"\nms,us,\n1.0,2.0,\"k(int)\"\n";
+    let late = format!("{}{nvprof}", "step 17, loss 0.25\n".repeat(1500));
+    let twice = [packed.as_slice(), &vec![0; 40_000]].concat();
+    let joined = [&stream[3000..3100], &stream].concat();
+    for (what, bytes, pieces) in [
+        ("native", driver.as_slice(), 9000),
+        ("packed", &packed, 5000),
+        ("packed, with more behind it", &twice, 5000),
+        ("nvprof", late.as_bytes(), 3000),
+        ("stream", &stream, 700),
+        ("stream, joined in the middle of a frame", &joined, 1300),
+    ] {
+        let path = folder.path().join("file");
+        std::fs::write(&path, bytes).unwrap();
+        let whole = if bytes == joined { stream::report_bytes(&stream) } else { common::report(&[&path]) };
+        let whole = whole.to_string().replace(path.to_str().unwrap(), "-");
+        assert_eq!(stream::report_pieces(bytes, pieces).to_string(), whole, "{what}");
+    }
+}
+
 #[test]
 fn a_stream_that_breaks_off_is_no_running_program() {
     let stream = Command::new(UMTUI).arg("stream").arg(tests_data()).output().unwrap().stdout;

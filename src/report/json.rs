@@ -4,7 +4,8 @@ use serde::Serialize;
 use std::fmt::Write as _;
 
 use super::allocations::Allocations;
-use super::collect::{Api, LensBlock, Process, Report, Stream, Thread};
+use super::blocks::{Api, LensBlock, Process, Stream, Thread};
+use super::collect::Report;
 use super::first_failures::FirstFailure;
 use super::gpu_json::{self, GpuKeys};
 use super::graphs::Graph;

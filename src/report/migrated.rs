@@ -240,7 +240,7 @@ pub(super) fn write(moves: Option<&Moves>, out: &mut String) {
     }
     let _ = writeln!(out, "joined by {JOINED_BY}; moved back: to where their move before had taken them from");
     list.iter().take(LISTED).for_each(|one| notes(one, out));
-    let lost: u64 = list.iter().map(|one| one.contradicted_bytes).sum();
+    let lost = list.iter().fold(0u64, |sum, one| sum.saturating_add(one.contradicted_bytes));
     if lost > 0 {
         let _ = writeln!(out, "{} came to where they were already: records of their leaving are missing", size(lost));
     }

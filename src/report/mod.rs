@@ -3,6 +3,7 @@
 //! [`Report::of`] collects them once; [`text`] and [`json`] only write them down, so both always agree.
 
 mod allocations;
+mod blocks;
 mod collect;
 pub mod difference;
 mod first_failures;
@@ -28,7 +29,8 @@ mod tests;
 
 pub use crate::memory::transfers::{DeviceMap, LinkOptions};
 pub use allocations::{Allocations, AtPeak, ByDevice, ByKind, BySite, Live, Refused, Sums};
-pub use collect::{Api, Failure, LensBlock, Process, Report, Stream, Thread, TraceBlock};
+pub use blocks::{Api, Failure, LensBlock, Process, Stream, Thread, TraceBlock};
+pub use collect::Report;
 pub use first_failures::{FirstFailure, Suspect};
 pub use gpu::{Copied, Device, Faults, GpuBlock, Kernel, Migrations, Missing, Overhead, UnifiedDevice};
 pub use graphs::{Graph, Kernel as GraphKernel};

@@ -2,7 +2,8 @@
 
 use std::fmt::Write as _;
 
-use super::collect::{LensBlock, Process, Report};
+use super::blocks::{LensBlock, Process};
+use super::collect::Report;
 use super::table::Table;
 use crate::session::safe::safe;
 use crate::trace::Layer;

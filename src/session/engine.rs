@@ -356,7 +356,7 @@ fn identity(trace: &Trace) -> Option<u64> {
 /// What could not be read, in one line.
 pub(super) fn damage(trace: &Trace, feed: &Feed) -> Option<String> {
     let failures = feed.failures();
-    let count = trace.damage.len() as u64 + trace.more_damage + failures.len() as u64;
+    let count = trace.damages().saturating_add(failures.len() as u64);
     let first =
         failures.first().cloned().or_else(|| trace.damage.first().map(|damage| describe(trace, feed, damage)))?;
     let first = safe(&first).into_owned();
@@ -375,9 +375,10 @@ fn note(trace: &Trace) -> Option<String> {
 
 /// A damage: file, offset or line, why.
 pub(super) fn describe(trace: &Trace, feed: &Feed, damage: &Damage) -> String {
-    let unit = if feed.is_text(damage.file) { "line" } else { "byte" };
+    let text = feed.is_text(damage.file);
+    let unit = if text { "line" } else { "byte" };
     let file = trace.files.get(damage.file).map_or("?", String::as_str);
-    if feed.imported(damage.file).is_some() {
+    if feed.imported(damage.file).is_some() || text && feed.is_packed(damage.file) {
         // It says itself where.
         return format!("{file}: {}", damage.why);
     }

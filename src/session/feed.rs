@@ -20,7 +20,7 @@ use crate::source::{Arrived, Found, Paths, Pipe, is_pipe, pipe};
 use crate::symbols::SIDE_FILE;
 use crate::trace::{Bytes, Process, ProcessId, Trace};
 use imports::Imports;
-use opening::{Opened, cannot_read, is_foreign, open, open_file, several_clocks};
+use opening::{Opened, cannot_read, is_foreign, is_known, open, open_file, several_clocks};
 use reading::Open;
 
 /// Time between two looks into a run's folder, and at the processes.
@@ -85,7 +85,7 @@ impl Feed {
     /// When a path is not there.
     pub(super) fn new(paths: &[PathBuf]) -> Result<Self, ParseError> {
         let (piped, paths): (Vec<_>, Vec<_>) = paths.iter().cloned().partition(|path| is_pipe(path));
-        let pipes = piped.iter().map(|path| Pipe::open(path).map_err(|source| cannot_read(path, source)));
+        let pipes = piped.iter().map(|path| Pipe::open(path, is_known).map_err(|source| cannot_read(path, source)));
         let pipes = pipes.collect::<Result<_, _>>()?;
         let paths: Vec<_> = paths.iter().map(|path| pipe::path_of(path)).collect();
         let paths = Paths::new(&paths).map_err(|(path, source)| cannot_read(&path, source))?;

@@ -47,6 +47,11 @@ impl Frames {
 
     /// The next frame: its header, and what follows it.
     pub fn next_frame(&mut self) -> Option<(FrameHeader, &[u8])> {
+        self.next_at().map(|(header, body, _)| (header, body))
+    }
+
+    /// Likewise, and the byte of the stream at which it begins.
+    pub fn next_at(&mut self) -> Option<(FrameHeader, &[u8], u64)> {
         let (header, end) = loop {
             let rest = self.buffer.get(self.at..).unwrap_or(&[]);
             match look(rest) {
@@ -59,9 +64,9 @@ impl Frames {
                 }
             }
         };
-        let from = self.at + HEADER_BYTES;
+        let (from, at) = (self.at + HEADER_BYTES, self.offset());
         self.at = end;
-        Some((header, self.buffer.get(from..end).unwrap_or(&[])))
+        Some((header, self.buffer.get(from..end).unwrap_or(&[]), at))
     }
 }
 

@@ -11,6 +11,7 @@ pub mod frames;
 pub mod pipe;
 pub mod poll;
 pub mod spool;
+pub mod stream;
 pub mod temporary;
 pub mod watch;
 
@@ -18,4 +19,5 @@ pub use file::FileBytes;
 pub use folder::{Found, Paths};
 pub use pipe::{Arrived, Pipe, is_pipe};
 pub use spool::{Life, Spooled};
+pub use stream::Stream;
 pub use watch::{Wake, Watch};

@@ -14,16 +14,20 @@ use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-use super::frames::{Frames, has_frame};
-use super::spool::{Spool, Spooled};
-use super::{FileBytes, poll, temporary};
+use super::frames::has_frame;
+use super::{FileBytes, Spooled, Stream, poll, temporary};
 
-/// Bytes in which a frame must begin and end, wherever the stream was joined.
-const HEAD: usize = 3 * umtui_wire::frame::FRAME_BYTES;
+/// Bytes by which it is known what comes: a frame begins and ends in them, wherever the stream was joined, and a log's tool
+/// has said something by then.
+const HEAD: usize = 64 * 1024;
 /// Longest wait without looking whether anybody still wants to know.
 const LOOK: Duration = Duration::from_millis(50);
 /// Bytes read at once.
 const READ: usize = 256 << 10;
+
+/// Whether these are the first bytes of something that can be read and is no stream of frames: what may come in a pipe is
+/// known to whoever opens it.
+pub type Known = fn(&[u8]) -> bool;
 
 /// Something that has come.
 #[derive(Debug)]
@@ -67,7 +71,7 @@ impl Pipe {
     ///
     /// # Errors
     /// When it cannot be opened, or is a terminal.
-    pub fn open(path: &Path) -> io::Result<Self> {
+    pub fn open(path: &Path, known: Known) -> io::Result<Self> {
         let from = if path == Path::new("-") {
             File::from(io::stdin().as_fd().try_clone_to_owned()?)
         } else {
@@ -78,7 +82,7 @@ impl Pipe {
             let what = "is a terminal; pipe a stream into it, as of `umtui record -o - -- COMMAND`";
             return Err(io::Error::new(io::ErrorKind::InvalidInput, what));
         }
-        Self::start(from, &path.display().to_string())
+        Self::start(from, &path.display().to_string(), known)
     }
 
     /// Begins to read a file that holds a stream of frames.
@@ -86,14 +90,14 @@ impl Pipe {
     /// # Errors
     /// When no thread can be started.
     pub fn of_file(from: File, name: &str) -> io::Result<Self> {
-        Self::start(from, name)
+        Self::start(from, name, |_| false)
     }
 
-    fn start(from: File, name: &str) -> io::Result<Self> {
+    fn start(from: File, name: &str, known: Known) -> io::Result<Self> {
         let (sender, arrived) = channel();
         let stop = Arc::<AtomicBool>::default();
         poll::widen(from.as_fd());
-        let pump = Pump { from, name: name.to_owned(), arrived: sender, stop: stop.clone() };
+        let pump = Pump { from, name: name.to_owned(), known, arrived: sender, stop: stop.clone() };
         let thread = std::thread::Builder::new().name("pipe".into()).spawn(move || pump.run())?;
         Ok(Self { arrived, stop, thread: Some(thread), name: name.to_owned() })
     }
@@ -126,6 +130,7 @@ impl Drop for Pipe {
 struct Pump {
     from: File,
     name: String,
+    known: Known,
     arrived: Sender<Arrived>,
     stop: Arc<AtomicBool>,
 }
@@ -152,12 +157,19 @@ impl Pump {
     fn pump(&self) -> io::Result<()> {
         let mut buffer = vec![0; READ];
         let mut head = Vec::new();
+        // Bytes after which it is looked at again: not for each of them, if they come one by one.
+        let mut enough = 1;
         loop {
             let came = self.read(&mut buffer, LOOK)?;
             if let Came::Bytes(count) = came {
                 head.extend_from_slice(buffer.get(..count).unwrap_or(&[]));
+                if head.len() < enough {
+                    continue;
+                }
             }
-            if has_frame(&head) {
+            enough = head.len() + head.len() / 8 + 1;
+            // Only what is always looked at decides, however much of it has come at once.
+            if has_frame(head.get(..HEAD).unwrap_or(&head)) {
                 return self.frames(&head, &mut buffer);
             }
             let ended = matches!(came, Came::End);
@@ -165,12 +177,10 @@ impl Pump {
                 let why = "nothing came: the program made no CUDA call, or nothing was recorded";
                 return Err(io::Error::new(io::ErrorKind::UnexpectedEof, why));
             }
-            if ended || is_trace(&head) {
-                return self.whole(&head, &mut buffer, ended);
-            }
-            if head.len() >= HEAD {
-                // Nothing that anybody could read: the beginning is enough to say so.
-                return self.whole(&head, &mut buffer, true);
+            if ended || head.len() >= HEAD {
+                // Of what nobody could read the beginning is enough to say so.
+                let enough = ended || !(self.known)(&head);
+                return self.whole(&head, &mut buffer, enough);
             }
             if self.stopped() {
                 return Ok(());
@@ -180,23 +190,13 @@ impl Pump {
 
     /// A stream of frames, of which the first bytes have been read.
     fn frames(&self, head: &[u8], buffer: &mut [u8]) -> io::Result<()> {
-        let mut frames = Frames::default();
-        let mut spool = Spool::new(&self.name);
-        frames.push(head);
-        // A reader may have joined in the middle of a frame: that is no damage.
-        let mut joined = None;
+        let mut stream = Stream::new(&self.name);
+        stream.push(head);
         loop {
-            loop {
-                let at = frames.offset();
-                let skipped = frames.skipped();
-                let Some((header, body)) = frames.next_frame() else { break };
-                joined.get_or_insert(skipped);
-                spool.take(&header, body, at);
-            }
-            spool.fresh().into_iter().for_each(|file| self.tell(Arrived::File(file)));
-            spool.failed().into_iter().for_each(|why| self.tell(Arrived::Failed(why)));
+            stream.fresh().into_iter().for_each(|file| self.tell(Arrived::File(file)));
+            stream.failed().into_iter().for_each(|why| self.tell(Arrived::Failed(why)));
             match self.read(buffer, LOOK) {
-                Ok(Came::Bytes(count)) => frames.push(buffer.get(..count).unwrap_or(&[])),
+                Ok(Came::Bytes(count)) => stream.push(buffer.get(..count).unwrap_or(&[])),
                 Ok(Came::Nothing) if self.stopped() => return Ok(()),
                 Ok(Came::Nothing) => {}
                 Ok(Came::End) => break,
@@ -206,13 +206,8 @@ impl Pump {
                 }
             }
         }
-        frames.end();
-        while let Some((header, body)) = frames.next_frame() {
-            spool.take(&header, body, 0);
-        }
-        let skipped = frames.skipped().saturating_sub(joined.unwrap_or(0));
-        let told = spool.end(frames.offset(), skipped);
-        spool.fresh().into_iter().for_each(|file| self.tell(Arrived::File(file)));
+        let told = stream.end();
+        stream.fresh().into_iter().for_each(|file| self.tell(Arrived::File(file)));
         told.into_iter().for_each(|why| self.tell(Arrived::Failed(why)));
         Ok(())
     }
@@ -255,24 +250,4 @@ impl Pump {
             }
         }
     }
-}
-
-/// Whether these are the first bytes of a trace that is no stream of frames.
-fn is_trace(head: &[u8]) -> bool {
-    const TRACES: [&[u8]; 10] = [
-        b"# umtui trace",
-        b"\xef\xbb\xbf# umtui trace",
-        &umtui_wire::header::MAGIC,
-        // gzip and Zstandard.
-        b"\x1f\x8b",
-        b"\x28\xb5\x2f\xfd",
-        b"SQLite format 3\0",
-        // Pickles, logs of RMM and of nvprof.
-        b"\x80\x02",
-        b"\x80\x04",
-        b"Thread,",
-        b"==",
-    ];
-    let json = head.strip_prefix(b"\xef\xbb\xbf").unwrap_or(head).trim_ascii_start();
-    matches!(json.first(), Some(b'{' | b'[')) || TRACES.iter().any(|trace| head.starts_with(trace))
 }

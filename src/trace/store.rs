@@ -131,6 +131,18 @@ impl Trace {
         self.processes.iter().fold(0, |sum, process| sum.saturating_add(process.lost))
     }
 
+    /// Events of streams from before they were joined.
+    #[must_use]
+    pub fn missed(&self) -> u64 {
+        self.processes.iter().fold(0, |sum, process| sum.saturating_add(process.missed))
+    }
+
+    /// Places that could not be read, also those that are not kept.
+    #[must_use]
+    pub fn damages(&self) -> u64 {
+        self.more_damage.saturating_add(self.damage.len() as u64)
+    }
+
     /// Smallest start of a call, ended or not, or of anything else, ns; where there is none, that of the first process.
     #[must_use]
     pub fn start_ns(&self) -> u64 {
@@ -303,6 +315,18 @@ mod tests {
             trace.add_damage(0, offset, "odd");
         }
         assert_eq!((trace.damage.len(), trace.more_damage), (1000, 1000));
+    }
+
+    #[test]
+    fn sums_of_what_files_say_stay_where_they_cannot_be_larger() {
+        let mut trace = Trace::default();
+        for _ in 0..2 {
+            let _ = trace.add_process(Process { missed: u64::MAX - 3, lost: u64::MAX - 3, ..Process::default() });
+        }
+        assert_eq!((trace.missed(), trace.lost()), (u64::MAX, u64::MAX));
+        trace.more_damage = u64::MAX;
+        trace.add_damage(0, 1, "odd");
+        assert_eq!(trace.damages(), u64::MAX);
     }
 
     #[test]

@@ -146,6 +146,25 @@ pub fn report_command(bytes: &[u8]) -> Output {
     with_stdin(&["report", "-", "--format", "json"], bytes)
 }
 
+/// The report of what comes through a pipe in pieces of so many bytes.
+pub fn report_pieces(bytes: &[u8], pieces: usize) -> serde_json::Value {
+    let mut command = Command::new(UMTUI);
+    command.args(["report", "-", "--format", "json"]).stdin(Stdio::piped());
+    let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    let mut stdin = child.stdin.take().unwrap();
+    for piece in bytes.chunks(pieces) {
+        // It may end before it has read everything.
+        if stdin.write_all(piece).is_err() {
+            break;
+        }
+        std::thread::sleep(std::time::Duration::from_millis(2));
+    }
+    drop(stdin);
+    let output = child.wait_with_output().unwrap();
+    assert!(output.status.success(), "{}", told(&output));
+    serde_json::from_slice(&output.stdout).unwrap()
+}
+
 /// Its report.
 pub fn report_bytes(bytes: &[u8]) -> serde_json::Value {
     let output = report_command(bytes);

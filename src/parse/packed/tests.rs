@@ -45,6 +45,20 @@ fn all(packed: &Arc<Packed>, number: u32) -> Vec<u8> {
     bytes
 }
 
+/// The first image, read as a reader does: headers of chunks before what is in them.
+fn by_headers(bytes: &[u8]) -> Vec<u8> {
+    let packed = open(bytes).unwrap();
+    let image = packed.image(0);
+    let mut read = vec![0xaa; image.len().unwrap() as usize];
+    for (unit, number) in read.chunks_mut(65536).zip(0u64..) {
+        let at = number * 65536;
+        let (header, rest) = unit.split_at_mut(128.min(unit.len()));
+        image.read_at(at, header).unwrap();
+        image.read_at(at + 128, rest).unwrap();
+    }
+    read
+}
+
 /// Events that a reader finds, and how much damage it names.
 fn events(bytes: Arc<dyn Bytes>) -> Option<(u64, usize)> {
     let mut trace = Trace::default();
@@ -146,6 +160,7 @@ fn a_damaged_block_costs_what_is_in_it_and_is_named() {
         let packed = open(&bad).unwrap();
         let read = all(&packed, 0);
         let losses = packed.take_losses();
+        assert!(read == by_headers(&bad), "block {number}: what is read depends on the order");
         if head.place == 0 {
             // The first page is there twice.
             assert!(read == native && losses.is_empty(), "block {number}");
@@ -160,6 +175,27 @@ fn a_damaged_block_costs_what_is_in_it_and_is_named() {
             let (rest, _) = events(Arc::new(packed.image(0))).unwrap();
             assert!(rest < known && rest + u64::from(head.events) <= known + 2, "{rest} of {known}");
         }
+    }
+}
+
+#[test]
+fn a_look_at_all_of_it_finds_what_is_missing_and_nothing_else() {
+    let mut writer = Writer::new(Vec::new()).unwrap();
+    let native = small(6, 900);
+    take(&native, 0, &mut writer, &mut |_| ()).unwrap();
+    take_first_page(&native, 0, &mut writer).unwrap();
+    writer.put_text(super::layout::ROLE_NAMES, 0, &b"names"[..]).unwrap();
+    let (good, _) = writer.finish().unwrap();
+    assert_eq!(open(&good).unwrap().check().unwrap(), []);
+    for (at, head) in heads(&good) {
+        if head.packed == 0 || head.role == super::layout::ROLE_INDEX {
+            continue;
+        }
+        let mut bad = good.clone();
+        bad[at + HEAD_BYTES + head.packed as usize - 1] ^= 4;
+        let lost = open(&bad).unwrap().check().unwrap();
+        let twice = head.role == ROLE_NATIVE && head.place == 0;
+        assert_eq!(lost.len(), usize::from(!twice), "{head:?} {lost:?}");
     }
 }
 

@@ -12,7 +12,7 @@ use crate::correlate::{AllocationKind, Allocations};
 use crate::graph::{Cells, Stats};
 use crate::lens::Moment;
 use crate::memory::{Held, SizeClass, Snapshot, movements};
-use crate::report::collect::LensBlock;
+use crate::report::blocks::LensBlock;
 use crate::report::gpu::{GpuBlock, Kernel, Migrations};
 use crate::report::moment::{MomentBlock, Unfound, account, locate};
 use crate::session::{Loaded, left_out};

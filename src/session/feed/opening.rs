@@ -102,7 +102,7 @@ fn open_text(bytes: &dyn Bytes, name: &str, trace: &mut Trace) -> Result<Vec<Nat
         for bad in import.bad {
             trace.add_damage(file, bad.line, bad.why);
         }
-        trace.more_damage += import.more_bad;
+        trace.more_damage = trace.more_damage.saturating_add(import.more_bad);
     }
     Ok(readers)
 }
@@ -134,6 +134,11 @@ fn boot(bytes: &dyn Bytes, name: &str) -> Option<[u8; 16]> {
 pub(super) fn is_foreign(path: &Path) -> bool {
     let format = FileBytes::open(path).ok().and_then(|bytes| sniff(&bytes, "").ok());
     format.is_some_and(Format::is_imported)
+}
+
+/// Whether these are the first bytes of something that can be read as a whole.
+pub(super) fn is_known(first: &[u8]) -> bool {
+    matches!(sniff(&first.to_vec(), ""), Ok(format) if !matches!(format, Format::Nothing | Format::Stream))
 }
 
 /// What is said of a file that cannot be read.

@@ -1,12 +1,13 @@
 //! Packed files: what is in them, and what of it cannot be read.
 
 use std::collections::BTreeMap;
+use std::io;
 use std::sync::Arc;
 
 use super::Feed;
 use super::reading::Open;
 use crate::parse::NativeReader;
-use crate::parse::packed::{Packed, Standing};
+use crate::parse::packed::{Loss, Packed, Standing};
 use crate::trace::{State, Trace};
 
 /// Formats that inputs are imported from.
@@ -66,17 +67,27 @@ impl Feed {
         trace.touch();
     }
 
+    /// Whether a file of the trace is one of a packed file.
+    pub(in crate::session) fn is_packed(&self, file: usize) -> bool {
+        self.packed.iter().any(|(_, files)| files.values().any(|&of| of == file))
+    }
+
     /// Tells what of packed files could not be read.
     pub(super) fn note_losses(&self, trace: &mut Trace) {
         for (packed, files) in &self.packed {
-            for loss in packed.take_losses() {
-                let of = loss.image.and_then(|image| files.get(&image)).or_else(|| files.values().next());
-                match of {
-                    Some(&file) => trace.add_damage(file, loss.place, loss.why),
-                    None => trace.more_damage = trace.more_damage.saturating_add(1),
-                }
-            }
+            note(packed.take_losses(), files, trace);
         }
+    }
+
+    /// Likewise, after a look at all that is in them; in a line each.
+    pub(super) fn check_packed(&self, trace: &mut Trace) -> io::Result<Vec<String>> {
+        let mut lines = Vec::new();
+        for (packed, files) in &self.packed {
+            let losses = packed.check()?;
+            lines.extend(losses.iter().map(|loss| loss.why.clone()));
+            note(losses, files, trace);
+        }
+        Ok(lines)
     }
 
     /// How the process of a file stands, for whoever opens the file later.
@@ -87,6 +98,16 @@ impl Feed {
             () if file.reader.is_process_gone() => Standing::Gone,
             () if file.alive && !over => Standing::Alive,
             () => Standing::Unknown,
+        }
+    }
+}
+
+fn note(losses: Vec<Loss>, files: &BTreeMap<u32, usize>, trace: &mut Trace) {
+    for loss in losses {
+        let of = loss.image.and_then(|image| files.get(&image)).or_else(|| files.values().next());
+        match of {
+            Some(&file) => trace.add_damage(file, loss.place, loss.why),
+            None => trace.more_damage = trace.more_damage.saturating_add(1),
         }
     }
 }

@@ -90,6 +90,8 @@ impl Feed {
         tell: &mut dyn FnMut(Headway),
     ) -> Result<Packing, PackError> {
         let mut writer = Writer::new(out)?;
+        // Of what was packed before: what is damaged in it is said of it here, too.
+        let lost = self.check_packed(trace)?;
         let inputs = self.describe(trace);
         let abouts: Vec<Vec<u8>> =
             inputs.iter().map(serde_json::to_vec).collect::<Result<_, _>>().map_err(io::Error::from)?;
@@ -114,8 +116,6 @@ impl Feed {
         let names = self.names(paths)?;
         writer.put_text(ROLE_NAMES, 0, &*names)?;
         let (_, packed_bytes) = writer.finish()?;
-        // Of what was packed before: what of it is damaged came to light while it was read.
-        let lost = self.packed.iter().flat_map(|(packed, _)| packed.take_losses()).map(|loss| loss.why);
         let unreadable = self.failures.iter().cloned().chain(lost).collect();
         let recording =
             inputs.iter().flat_map(|input| &input.files).filter(|file| file.standing == Standing::Alive).count();
@@ -130,7 +130,12 @@ impl Feed {
             let file = open.reader.file();
             let imported = self.imported(file);
             let format = imported.unwrap_or(if self.is_text(file) { "text" } else { "native" });
+            // Of a text lines are told; what else is missing of it once it is packed has a place in the image.
+            let lines = self.is_text(file) && !self.is_packed(file);
             let damage = trace.damage.iter().filter(|damage| damage.file == file);
+            let damage = damage.map(|Damage { offset, why, .. }| {
+                (*offset, if lines { format!("line {offset}: {why}") } else { why.clone() })
+            });
             let notes = trace.notes.iter().filter(|(of, _)| *of == file);
             let member = Member {
                 image,
@@ -138,7 +143,7 @@ impl Feed {
                 length: open.reader.bytes().len().unwrap_or(0),
                 standing: self.standing(at, trace),
                 missed: trace.process(open.reader.process()).map_or(0, |process| process.missed),
-                damage: damage.map(|Damage { offset, why, .. }| (*offset, why.clone())).collect(),
+                damage: damage.collect(),
                 notes: notes.map(|(_, note)| note.clone()).collect(),
             };
             match inputs.last_mut().filter(|last| last.format == format) {

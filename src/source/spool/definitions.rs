@@ -8,6 +8,11 @@ use zerocopy::FromBytes;
 
 /// Records that are known only in part, at most: a stream that never completes any must not eat memory.
 const PARTS: usize = 256;
+/// Strings that are known only in part, at most, and records of one.
+const STRINGS: usize = 256;
+const PIECES: usize = 64;
+/// Records that wait for their names, at most; others go without.
+const WAITING: usize = 64 * 1024;
 
 /// Sorts definitions out.
 #[derive(Debug, Default)]
@@ -21,6 +26,8 @@ pub struct Definitions {
     complete: FxHashSet<u32>,
     /// Records that wait for the string they name.
     waiting: FxHashMap<u32, Vec<Vec<u8>>>,
+    /// How many these are.
+    waiting_count: usize,
     /// Whole records in an order that a reader can take them in.
     pub ready: Vec<Vec<u8>>,
 }
@@ -82,7 +89,10 @@ impl Definitions {
         let Some(head) = head(&record) else { return };
         match head.kind {
             KIND_STRING => self.string(head, record),
-            KIND_MODULE | KIND_KERNEL if head.b != 0 && !self.complete.contains(&head.b) => {
+            KIND_MODULE | KIND_KERNEL
+                if head.b != 0 && !self.complete.contains(&head.b) && self.waiting_count < WAITING =>
+            {
+                self.waiting_count += 1;
                 self.waiting.entry(head.b).or_default().push(record);
             }
             _ => self.ready.push(record),
@@ -95,8 +105,11 @@ impl Definitions {
             self.strings.remove(&head.b);
             self.ready.push(record);
         } else {
+            if self.strings.len() >= STRINGS && !self.strings.contains_key(&head.b) {
+                return;
+            }
             let pieces = self.strings.entry(head.b).or_default();
-            if !pieces.iter().any(|(at, _)| *at == offset) {
+            if pieces.len() < PIECES && !pieces.iter().any(|(at, _)| *at == offset) {
                 pieces.push((offset, record));
             }
             pieces.sort_by_key(|(at, _)| *at);
@@ -111,12 +124,15 @@ impl Definitions {
             self.ready.extend(pieces.into_iter().map(|(_, record)| record));
         }
         self.complete.insert(head.b);
-        self.ready.extend(self.waiting.remove(&head.b).unwrap_or_default());
+        let waited = self.waiting.remove(&head.b).unwrap_or_default();
+        self.waiting_count -= waited.len();
+        self.ready.extend(waited);
     }
 
     /// Nothing more comes: what waited for names goes without.
     pub fn end(&mut self) {
         let mut left: Vec<_> = std::mem::take(&mut self.waiting).into_iter().collect();
+        self.waiting_count = 0;
         left.sort_by_key(|(id, _)| *id);
         self.ready.extend(left.into_iter().flat_map(|(_, records)| records));
     }
@@ -185,5 +201,26 @@ mod tests {
             at += DEFINITION_SLOTS as u32;
         }
         assert_eq!(definitions.ready, [long, rest]);
+    }
+
+    #[test]
+    fn what_is_never_completed_takes_little_memory() {
+        let mut definitions = Definitions::default();
+        for id in 1..2000 {
+            // A piece of a string whose other pieces never come, and what waits for it.
+            for piece in 0..3 {
+                let string = record(KIND_STRING, id, 0, 1 << 20, 24 * piece);
+                definitions.take(&whole(u64::from(id), piece * 2), &string);
+            }
+        }
+        assert_eq!(definitions.strings.len(), STRINGS);
+        for slot in 0..100_000 {
+            definitions.take(&whole(5000, slot), &record(KIND_STRING, 1, 0, 1 << 20, 24 * slot));
+            definitions.take(&whole(6000, slot), &record(KIND_KERNEL, 1, 0, 0, 0));
+        }
+        assert_eq!(definitions.strings[&1].len(), PIECES);
+        assert_eq!((definitions.waiting_count, definitions.ready.len()), (WAITING, 100_000 - WAITING));
+        definitions.end();
+        assert_eq!(definitions.ready.len(), 100_000);
     }
 }

@@ -26,6 +26,10 @@ use zerocopy::{FromBytes, FromZeros, IntoBytes};
 
 /// Bytes that are kept of files whose first pages have not come yet: senders repeat them more often than that.
 const KEPT: usize = 32 << 20;
+/// Files whose first pages have not come yet, at most; the one that came first is forgotten.
+const UNKNOWN: usize = 1024;
+/// Lines about processes that cannot be shown, at most; the others are counted.
+const FAILURES: u64 = 16;
 
 /// How a file of a stream stands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -87,6 +91,10 @@ pub struct Spool {
     files: FxHashMap<u64, SpoolFile>,
     /// Files whose first page is not complete.
     unknown: FxHashMap<u64, Unknown>,
+    /// Which of them came first.
+    order: VecDeque<u64>,
+    /// How many had to be forgotten.
+    forgotten: u64,
     /// Bytes kept of those.
     kept: usize,
     /// Files that are complete: what still comes of them is repetition.
@@ -94,6 +102,8 @@ pub struct Spool {
     fresh: Vec<Arc<Spooled>>,
     /// What went wrong and can be told of no file.
     failed: Vec<String>,
+    /// How many processes cannot be shown.
+    failures: u64,
 }
 
 /// What has come of a file before its first page.
@@ -112,10 +122,13 @@ impl Spool {
             name: name.to_owned(),
             files: FxHashMap::default(),
             unknown: FxHashMap::default(),
+            order: VecDeque::new(),
+            forgotten: 0,
             kept: 0,
             over: FxHashSet::default(),
             fresh: Vec::new(),
             failed: Vec::new(),
+            failures: 0,
         }
     }
 
@@ -130,7 +143,10 @@ impl Spool {
                 Ok(false) => return,
                 Err(error) => {
                     // The others may have more luck; of this one nothing can be kept.
-                    self.failed.push(format!("{}: a process cannot be shown: {error}", self.name));
+                    self.failures += 1;
+                    if self.failures <= FAILURES {
+                        self.failed.push(format!("{}: a process cannot be shown: {error}", self.name));
+                    }
                     self.over.insert(header.file);
                     return;
                 }
@@ -146,6 +162,10 @@ impl Spool {
 
     /// Keeps a frame of a file that is not known yet; whether it is known now.
     fn introduce(&mut self, header: &FrameHeader, body: &[u8], at: u64) -> io::Result<bool> {
+        if !self.unknown.contains_key(&header.file) {
+            self.make_room();
+            self.order.push_back(header.file);
+        }
         let unknown = self.unknown.entry(header.file).or_insert_with(|| Unknown {
             page: Box::new(FileHeader::new_zeroed()),
             have: [false; PAGE_PARTS],
@@ -155,11 +175,12 @@ impl Spool {
             unknown.page_part(body);
             if unknown.have.iter().all(|&have| have) {
                 let Some(unknown) = self.unknown.remove(&header.file) else { return Ok(false) };
+                self.order.retain(|&file| file != header.file);
+                self.kept -= unknown.cost();
                 let (spooled, mut file) = self.create(unknown.page)?;
                 // Definitions and statements come behind the first page: shown before, events would lack them.
                 file.wait(true);
                 for (header, body) in unknown.frames {
-                    self.kept -= body.len();
                     // A file that ends before it has begun is not worth a special case.
                     let _ = file.take(&header, &body, at);
                 }
@@ -171,14 +192,24 @@ impl Spool {
         }
         // Of a page's part only the number counts from here on.
         let body = if header.kind == KIND_PAGE { &[] } else { body };
-        self.kept += body.len();
+        self.kept += cost(body);
         unknown.frames.push_back((*header, body.to_vec()));
         while self.kept > KEPT
             && let Some((_, oldest)) = unknown.frames.pop_front()
         {
-            self.kept -= oldest.len();
+            self.kept -= cost(&oldest);
         }
         Ok(false)
+    }
+
+    /// Room for one more file whose first page has not come.
+    fn make_room(&mut self) {
+        while self.order.len() >= UNKNOWN
+            && let Some(oldest) = self.order.pop_front()
+        {
+            self.kept -= self.unknown.remove(&oldest).map_or(0, |unknown| unknown.cost());
+            self.forgotten += 1;
+        }
     }
 
     fn create(&self, page: Box<FileHeader>) -> io::Result<(Arc<Spooled>, SpoolFile)> {
@@ -190,6 +221,12 @@ impl Spool {
         let spooled = Arc::new(Spooled { name, bytes, standing: Mutex::new(standing) });
         let file = SpoolFile::new(out, page, spooled.clone());
         Ok((spooled, file))
+    }
+
+    /// Bytes that are kept of files whose first pages have not come.
+    #[cfg(test)]
+    pub(super) const fn kept(&self) -> usize {
+        self.kept
     }
 
     /// Files that have begun since the last time.
@@ -212,15 +249,28 @@ impl Spool {
         if skipped > 0 {
             told.push(format!("{}: {skipped} bytes of the stream were no frames and were passed over", self.name));
         }
-        if !self.unknown.is_empty() {
-            let (name, unknown) = (&self.name, self.unknown.len());
+        if self.failures > FAILURES {
+            told.push(format!("{}: {} more processes cannot be shown", self.name, self.failures - FAILURES));
+        }
+        let unknown = self.unknown.len() as u64 + self.forgotten;
+        if unknown > 0 {
+            let name = &self.name;
             told.push(format!("{name}: the first page of {unknown} processes never came, they cannot be shown"));
         }
         told
     }
 }
 
+/// Bytes that it takes to keep a frame with this body.
+const fn cost(body: &[u8]) -> usize {
+    body.len() + size_of::<(FrameHeader, Vec<u8>)>()
+}
+
 impl Unknown {
+    fn cost(&self) -> usize {
+        self.frames.iter().map(|(_, body)| cost(body)).sum()
+    }
+
     fn page_part(&mut self, body: &[u8]) {
         let Ok((part, bytes)) = PagePart::read_from_prefix(body) else { return };
         let (at, length) = (part.at as usize, HEADER_BYTES / PAGE_PARTS);

@@ -1,7 +1,7 @@
 //! From keys to actions.
 
 use super::chord::Key;
-use super::table::{Action, Context, Entry, TABLE};
+use super::{Action, Context, Entry, TABLE};
 
 /// What a sequence of keys means in a context.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -3,7 +3,7 @@
 use std::fmt::Write;
 
 use super::keymap::entries;
-use super::table::{Context, Entry, TABLE};
+use super::{Context, Entry, TABLE};
 
 fn line(out: &mut String, entry: &Entry) {
     let keys: Vec<String> = entry.keys.iter().map(|keys| format!("`{keys}`")).collect();

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use super::chord::Key;
 use super::keymap::{Binding, Keymap, entries};
-use super::table::{Action, Context, Entry, TABLE};
+use super::{Action, Context, Entry, TABLE};
 use crate::config::nearest;
 use crate::config::{KeyLine, Place, Problem};
 
