@@ -181,3 +181,170 @@ fn what_a_file_does_not_have_is_not_said_to_be_there() {
     let said = String::from_utf8(said.stdout).unwrap();
     assert!(!said.contains("arguments, results") && said.contains("calls"), "{said}");
 }
+
+/// Documents of counters, with what each series comes to.
+mod counters {
+    use super::{UMTUI, Value, report};
+    use proptest::prelude::*;
+    use serde_json::json;
+    use std::collections::BTreeMap;
+    use std::path::Path;
+    use std::process::Command;
+
+    /// A value in thousandths, and how it is written.
+    #[derive(Clone, Debug)]
+    struct Written(i128, Value);
+
+    fn value() -> impl Strategy<Value = Option<Written>> {
+        let whole = prop_oneof![
+            (i64::MIN..=i64::MAX).prop_map(i128::from),
+            (0..=u64::MAX).prop_map(i128::from),
+            (-3i128..4),
+            Just(i128::from(u64::MAX)),
+        ];
+        let whole = (whole, any::<bool>()).prop_map(|(number, text)| {
+            let plain = serde_json::from_str(&number.to_string()).unwrap();
+            Some(Written(number * 1000, if text { number.to_string().into() } else { plain }))
+        });
+        let broken = (-(1i128 << 40)..1 << 40, any::<bool>()).prop_map(|(number, text)| {
+            let sign = if number < 0 { "-" } else { "" };
+            let words = format!("{sign}{}.{:03}", number.abs() / 1000, number.abs() % 1000);
+            Some(Written(number, if text { words.into() } else { serde_json::from_str(&words).unwrap() }))
+        });
+        let none = prop_oneof![Just(json!(null)), Just(json!("none")), Just(json!([1])), Just(json!(true))];
+        // Of no value the number does not count.
+        prop_oneof![4 => whole, 4 => broken, 1 => none.prop_map(|value| Some(Written(i128::MAX, value)))]
+    }
+
+    type Event = (u32, usize, Option<u32>, u64, Vec<(usize, Option<Written>)>);
+
+    fn events() -> impl Strategy<Value = Vec<Event>> {
+        let values = prop::collection::vec((0usize..3, value()), 0..4);
+        prop::collection::vec((1u32..3, 0usize..2, prop::option::of(0u32..2), 0u64..30, values), 1..30)
+    }
+
+    const NAMES: [&str; 2] = ["memory", "memory used"];
+    const SERIES: [&str; 3] = ["used", "used value", "value"];
+
+    /// A number of the report in thousandths, if it is exact there.
+    fn thousandths(value: &Value) -> i128 {
+        if let Some(whole) = value.as_i64().map(i128::from).or(value.as_u64().map(i128::from)) {
+            return whole * 1000;
+        }
+        // Of so few digits floating point is exact enough to be rounded back.
+        (value.as_str().unwrap().parse::<f64>().unwrap() * 1000.0).round() as i128
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(48))]
+
+        #[test]
+        fn are_as_a_plain_reader_finds_them(events in events()) {
+            let mut text = Vec::new();
+            let mut twin: BTreeMap<(u32, String, String), Vec<(u64, i128)>> = BTreeMap::new();
+            for (pid, name, id, ts, values) in &events {
+                let mut args = serde_json::Map::new();
+                for (series, written) in values.iter().filter_map(|(series, written)| Some((series, written.as_ref()?))) {
+                    args.insert(SERIES[*series].to_owned(), written.1.clone());
+                }
+                let mut event = json!({"ph": "C", "pid": pid, "tid": ts, "name": NAMES[*name], "ts": ts, "args": args});
+                let mut counter = NAMES[*name].to_owned();
+                if let Some(id) = id {
+                    event["id"] = (*id).into();
+                    counter = format!("{counter}[{id}]");
+                }
+                for (series, value) in &args {
+                    let mut known = values.iter().rev().filter_map(|(at, written)| Some((SERIES[*at], written.as_ref()?)));
+                    let written = known.find(|(name, _)| name == series).unwrap().1;
+                    prop_assert_eq!(value, &written.1);
+                    if written.0 != i128::MAX {
+                        twin.entry((*pid, counter.clone(), series.clone())).or_default().push((*ts * 1000, written.0));
+                    }
+                }
+                text.push(event.to_string());
+            }
+            let folder = tempfile::tempdir().unwrap();
+            let path = folder.path().join("a.json");
+            std::fs::write(&path, format!("[{}]", text.join(",\n"))).unwrap();
+            let mut loaded = umtui::session::Loaded::load_all(&[path]).unwrap();
+            let start = loaded.trace().start_ns();
+            let report: Value = serde_json::from_str(&umtui::report::json(&umtui::report::Report::of(&mut loaded))).unwrap();
+            let rows = report["counters"].as_array().cloned().unwrap_or_default();
+            prop_assert_eq!(rows.len(), twin.len());
+            prop_assert_eq!(report["counters"].is_null(), twin.is_empty());
+            for (row, ((pid, counter, series), mut samples)) in rows.iter().zip(twin) {
+                samples.sort_by_key(|sample| sample.0);
+                let values = || samples.iter().map(|sample| sample.1);
+                prop_assert_eq!((&row["process"], &row["counter"], &row["series"]), (&json!(pid), &json!(counter), &json!(series)));
+                prop_assert_eq!(&row["samples"], &json!(samples.len()));
+                let (first, last) = (samples[0], samples[samples.len() - 1]);
+                prop_assert_eq!((&row["first_ns"], &row["last_ns"]), (&json!(first.0 - start), &json!(last.0 - start)));
+                let seen = ["first", "last", "min", "max"].map(|key| thousandths(&row[key]));
+                prop_assert_eq!(seen, [first.1, last.1, values().min().unwrap(), values().max().unwrap()]);
+            }
+        }
+    }
+
+    const FEW: &str = r#"[{"ph":"C","pid":1,"name":"memory","ts":5,"args":{"used":18446744073709551615,"free":-7.5}},
+        {"ph":"C","pid":1,"name":"memory","ts":5,"args":{"used":0}}, {"ph":"i","pid":1,"tid":1,"name":"memory used","ts":9},
+        {"ph":"X","pid":1,"tid":1,"name":"step","ts":1,"dur":20,"args":{"iteration":3,"shape":[[2,3],"x"]}}]"#;
+
+    fn written(folder: &Path, arguments: &[&str], from: &Path) -> Vec<u8> {
+        let out = Command::new(UMTUI).args(arguments).arg(from).current_dir(folder).output().unwrap();
+        assert!(out.status.success(), "{}", String::from_utf8_lossy(&out.stderr));
+        out.stdout
+    }
+
+    #[test]
+    fn and_what_ranges_say_survive_text_and_packing() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("a.json");
+        std::fs::write(&path, FEW).unwrap();
+        let counters = report(&path).unwrap()["counters"].clone();
+        let row = |series, samples, first: Value, last: Value, min: Value, max: Value| {
+            json!({"counter": "memory", "series": series, "process": 1, "program": "", "samples": samples, "first": first,
+                "first_ns": 4000, "last": last, "last_ns": 4000, "min": min, "max": max})
+        };
+        let most = u64::MAX;
+        let known = json!([
+            row("free", 1, json!("-7.5"), json!("-7.5"), json!("-7.5"), json!("-7.5")),
+            row("used", 2, json!(most), json!(0), json!(0), json!(most)),
+        ]);
+        assert_eq!(counters, known);
+        assert_eq!(report(&path).unwrap()["trace"]["threads"], 1, "counters are no thread of the program's");
+        let text = written(folder.path(), &["export", "--format", "text", "-o", "-"], &path);
+        let lines = String::from_utf8(text.clone()).unwrap();
+        let said = r#"said="{\"iteration\":3, \"shape\":[[2,3],\"x\"]}""#;
+        assert!(lines.contains(said) && lines.contains("domain=\"counter\""), "{lines}");
+        let log = folder.path().join("a.log");
+        std::fs::write(&log, text).unwrap();
+        assert_eq!(report(&log).unwrap()["counters"], known);
+        let again = written(folder.path(), &["export", "--format", "text", "-o", "-"], &log);
+        let again = String::from_utf8(again).unwrap();
+        let ranges =
+            |text: &str| text.lines().filter(|line| line.contains(" range ")).map(str::to_owned).collect::<Vec<_>>();
+        assert_eq!((ranges(&again), ranges(&lines).len()), (ranges(&lines), 5));
+        let packed = folder.path().join("a.umtz");
+        written(folder.path(), &["pack", "-o", packed.to_str().unwrap()], &path);
+        assert_eq!(report(&packed).unwrap()["counters"], known);
+    }
+
+    #[test]
+    fn are_selected_by_name_and_listed() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("a.json");
+        std::fs::write(&path, FEW).unwrap();
+        let filter = ["report", "--format", "json", "--filter", "range~used$"];
+        let through: Value = serde_json::from_slice(&written(folder.path(), &filter, &path)).unwrap();
+        let rows = through["counters"].as_array().unwrap();
+        assert_eq!((rows.len(), &rows[0]["series"]), (1, &json!("used")), "{rows:?}");
+        let filter = ["report", "--format", "json", "--filter", "range:nothing"];
+        let none: Value = serde_json::from_slice(&written(folder.path(), &filter, &path)).unwrap();
+        assert_eq!(none["counters"], json!([]), "there are some, and none is selected");
+        let text = String::from_utf8(written(folder.path(), &["report"], &path)).unwrap();
+        let line = text.lines().find(|line| line.starts_with("memory used")).unwrap();
+        let words: Vec<&str> = line.split_whitespace().collect();
+        let most = u64::MAX.to_string();
+        assert_eq!(words, ["memory", "used", "2", &most, "0", "0", &most, "1"], "{text}");
+    }
+}

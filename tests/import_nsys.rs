@@ -455,3 +455,122 @@ fn damaged_databases_are_read_as_far_as_they_go() {
         }
     }
 }
+
+/// Pools and graphs of which events tell more than calls, and ranges with payloads.
+fn told() -> String {
+    format!(
+        "{}
+         ALTER TABLE CUDA_GPU_MEMORY_USAGE_EVENTS ADD COLUMN localMemoryPoolSize INTEGER;
+         ALTER TABLE CUDA_GPU_MEMORY_USAGE_EVENTS ADD COLUMN localMemoryPoolUtilizedSize INTEGER;
+         ALTER TABLE CUDA_GPU_MEMORY_USAGE_EVENTS ADD COLUMN localMemoryPoolReleaseThreshold INTEGER;
+         INSERT INTO CUDA_GPU_MEMORY_USAGE_EVENTS VALUES
+            (8250, {pid}, 0, 1, 2097152, 0, 512, 2, 0, NULL, 51, 7, 7340032, 33554432, 512, -1),
+            (8450, {pid}, 0, 1, 3145728, 0, 256, 2, 0, NULL, 52, 7, 7340032, 33554432, 768, 0),
+            (8460, {pid}, 0, 1, 4145728, 0, 256, 2, 0, NULL, 52, 7, NULL, 0, 0, 0);
+         CREATE TABLE CUDA_GPU_MEMORY_POOL_EVENTS(start INTEGER, globalPid INTEGER, deviceId INTEGER, address INTEGER,
+            operationType INTEGER, poolType INTEGER, correlationId INTEGER, minBytesToKeep INTEGER,
+            localMemoryPoolReleaseThreshold INTEGER, localMemoryPoolSize INTEGER, localMemoryPoolUtilizedSize INTEGER);
+         INSERT INTO CUDA_GPU_MEMORY_POOL_EVENTS VALUES
+            (8050, {pid}, 0, 7340032, 1, 1, 50, 0, 0, 0, 0), (8650, {pid}, 0, 7340032, 3, 1, 53, 1024, NULL, 1024, 0),
+            (NULL, {pid}, 0, 7340032, 3, 1, 54, 1024, NULL, NULL, NULL);
+         INSERT INTO StringIds VALUES (60, 'kernel node'), (61, '{{\"bytes\": 4096, \"peer\": 3}}'), (62, 'graph made');
+         CREATE TABLE CUDA_GRAPH_NODE_EVENTS(start INTEGER, end INTEGER, eventClass INTEGER, globalTid INTEGER,
+            nameId INTEGER, graphNodeId INTEGER, originalGraphNodeId INTEGER);
+         INSERT INTO CUDA_GRAPH_NODE_EVENTS VALUES (8700, 8700, 77, {main}, 60, 12884901889, NULL),
+            (8710, 8720, 77, {worker}, 60, 12884901890, 12884901889), (NULL, NULL, 77, {main}, 60, 1, NULL);
+         CREATE TABLE CUDA_GRAPH_EVENTS(start INTEGER, eventClass INTEGER, globalTid INTEGER, nameId INTEGER, graphId INTEGER);
+         INSERT INTO CUDA_GRAPH_EVENTS VALUES (8690, 76, {main}, 62, 3);
+         ALTER TABLE NVTX_EVENTS ADD COLUMN jsonText TEXT;
+         ALTER TABLE NVTX_EVENTS ADD COLUMN binaryData TEXT;
+         INSERT INTO NVTX_EVENTS VALUES
+            (8800, 8810, 59, NULL, 5, NULL, 'send', {main}, NULL, NULL, 0, NULL, 61, NULL, NULL),
+            (8820, 8830, 59, NULL, NULL, NULL, 'note', {main}, NULL, NULL, 0, NULL, NULL, 'no object', '0a0b'),
+            (8840, NULL, 34, NULL, NULL, NULL, 'mark', {main}, NULL, NULL, 0, NULL, NULL, '{{\"a\": [1, 2]}}', NULL);",
+        newest(),
+        pid = PID,
+        main = tid(4121),
+        worker = tid(4125),
+    )
+}
+
+fn exported(path: &Path) -> String {
+    let out = Command::new(env!("CARGO_BIN_EXE_umtui"))
+        .args(["export", "--format", "text", "-o", "-"])
+        .arg(path)
+        .output()
+        .unwrap();
+    assert!(out.status.success(), "{}", String::from_utf8_lossy(&out.stderr));
+    String::from_utf8(out.stdout).unwrap()
+}
+
+#[test]
+fn sizes_of_pools_are_counters_as_the_database_has_them() {
+    let (_folder, path) = make(&told());
+    // What SQLite itself says, with unsigned numbers as they were.
+    let connection = Connection::open(&path).unwrap();
+    let series = |column: &str| -> Vec<u64> {
+        let query = format!(
+            "SELECT value FROM (SELECT start, {column} AS value FROM CUDA_GPU_MEMORY_POOL_EVENTS UNION ALL
+             SELECT start, {column} FROM CUDA_GPU_MEMORY_USAGE_EVENTS WHERE localMemoryPoolAddress IS NOT NULL)
+             WHERE value IS NOT NULL ORDER BY start"
+        );
+        let mut statement = connection.prepare(&query).unwrap();
+        let rows = statement.query_map([], |row| row.get::<_, i64>(0)).unwrap();
+        rows.map(|value| value.unwrap() as u64).collect()
+    };
+    let columns = [
+        ("in use", "localMemoryPoolUtilizedSize"),
+        ("release threshold", "localMemoryPoolReleaseThreshold"),
+        ("size", "localMemoryPoolSize"),
+    ];
+    let report = report(&path);
+    let rows = report["counters"].as_array().unwrap();
+    assert_eq!(rows.len(), columns.len(), "{rows:?}");
+    for (row, (name, column)) in rows.iter().zip(columns) {
+        let values = series(column);
+        assert_eq!((&row["counter"], &row["series"]), (&json!("memory pool 0x700000"), &json!(name)));
+        assert_eq!((&row["samples"], &row["process"]), (&json!(values.len()), &json!(4121)));
+        let known = [values.first(), values.last(), values.iter().min(), values.iter().max()].map(|value| json!(value));
+        assert_eq!(["first", "last", "min", "max"].map(|key| row[key].clone()), known, "{name}");
+    }
+    assert_eq!(rows[1]["max"], json!(u64::MAX), "a pool that keeps everything");
+    // The calls have what they had without.
+    assert!(report["memory"]["pools"].is_array());
+    let without = "DROP TABLE CUDA_GPU_MEMORY_POOL_EVENTS; ALTER TABLE CUDA_GPU_MEMORY_USAGE_EVENTS DROP COLUMN localMemoryPoolSize;";
+    let (_folder, path) = make(&(told() + without));
+    let series: Vec<String> =
+        self::report(&path)["counters"].as_array().unwrap().iter().map(|row| row["series"].to_string()).collect();
+    assert_eq!(series, ["\"in use\"", "\"release threshold\""]);
+}
+
+#[test]
+fn nodes_of_graphs_and_payloads_are_shown() {
+    let (_folder, path) = make(&told());
+    let text = exported(&path);
+    let line = |with: &str| {
+        let mut lines = text.lines().filter(|line| line.contains(with));
+        let line = lines.next().unwrap_or_else(|| panic!("{with}: {text}"));
+        assert_eq!(lines.next(), None, "{with}");
+        line.to_owned()
+    };
+    for (with, also) in [
+        ("mark <0> name=\"kernel node\" domain=\"graph node\"", "payload=0x300000001"),
+        (
+            "start <10> name=\"kernel node\"",
+            r#"said="{\"graphNodeId\": 12884901890, \"originalGraphNodeId\": 12884901889}""#,
+        ),
+        ("name=\"graph made\" domain=\"graph\"", "payload=0x3"),
+        ("name=\"send\"", r#"category=5 said="{\"bytes\": 4096, \"peer\": 3}""#),
+        ("name=\"note\"", r#"said="no object""#),
+        ("name=\"mark\"", r#"said="{\"a\": [1, 2]}""#),
+    ] {
+        assert!(line(with).contains(also), "{also}: {}", line(with));
+    }
+    let report = report(&path);
+    let notes = report["trace"]["notes"].to_string();
+    assert!(
+        notes.contains("payloads of ranges in binary: 1") && !notes.contains("creations of graph nodes"),
+        "{notes}"
+    );
+    assert!(report["trace"]["damage"].to_string().contains("rows without a time"), "{}", report["trace"]["damage"]);
+}

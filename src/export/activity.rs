@@ -139,7 +139,8 @@ impl<'a> Others<'a> {
         let Some(of) = trace.track(track) else { return Ok(()) };
         let Some(range) = trace.ranges.of(track).get(row) else { return Ok(()) };
         let offset = trace.activities.of(of.process).and_then(|of| of.places.offset(range.place));
-        let record = self.read(offset.map(|offset| Location { file: of.file, offset, slots: 1 }))?;
+        let record = self.read(offset.map(|offset| Location { file: of.file, offset, slots: 2 }))?;
+        let record = record.map(|record| without_number(range.kind, record));
         let word = match range.kind {
             RangeKind::Pushed => "push",
             RangeKind::Started => "start",
@@ -246,6 +247,14 @@ fn of_columns(lane: &Lane, activity: &Activity) -> [u64; 12] {
             set("from", u64::from(activity.device));
             set("to", u64::from(activity.device));
         }
+    }
+    record
+}
+
+/// The number of a range that any thread may end is given anew where the text is read; of a mark it means something.
+fn without_number(kind: RangeKind, mut record: [u64; 12]) -> [u64; 12] {
+    if kind != RangeKind::Mark {
+        Field::COUNTER.set(record.as_mut_bytes(), 0);
     }
     record
 }

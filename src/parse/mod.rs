@@ -18,7 +18,7 @@ pub mod pickle;
 pub mod rmm;
 pub mod sniff;
 #[cfg(test)]
-mod testing;
+pub(crate) mod testing;
 pub mod text;
 pub mod torch;
 pub mod unpack;

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use super::allocations::{self, Allocations};
 use super::blocks::{Api, Failure, LensBlock, Process, Stream, Thread, TraceBlock};
+use super::counters::{self, CounterRow};
 use super::first_failures::{self, FirstFailure};
 use super::gpu::{GpuBlock, Work, work};
 use super::graphs::{self, Graph};
@@ -40,6 +41,8 @@ pub struct Report {
     pub gpu: GpuBlock,
     /// The program's ranges, enclosing ones first.
     pub ranges: Option<Vec<RangeRow>>,
+    /// Series of counters; `None`: there are none.
+    pub counters: Option<Vec<CounterRow>>,
     /// Graphs that were made ready or launched.
     pub graphs: Vec<Graph>,
     /// What was allocated; `None`: the arguments of calls are not recorded.
@@ -102,6 +105,7 @@ impl Report {
         let transfers = transfers::of(loaded, &found, links);
         let rises = allocations.as_ref().and_then(|_| rises::of(loaded, &account));
         let unfinished = loaded.unfinished();
+        let files = loaded.bytes();
         let unreadable = loaded.unreadable();
         let trace = loaded.trace();
         let cells = [loaded.cells(), &unfinished];
@@ -128,6 +132,7 @@ impl Report {
             },
             gpu: told::with(GpuBlock::of(trace, loaded.gpu()), trace, selected.is_some()),
             ranges: ranges::of(trace, selected),
+            counters: counters::of(trace, &files, selected),
             lens: LensBlock::of(loaded),
             graphs: graphs::of(loaded),
             allocations,
@@ -221,7 +226,8 @@ fn worked_on(trace: &Trace) -> Vec<(Option<crate::trace::NameId>, u8)> {
 
 /// Whether a thread does anything of its own: the recorder's thread that collects what the GPU did does not.
 fn is_shown(trace: &Trace, id: TrackId, track: &crate::trace::Track) -> bool {
-    !track.is_empty() || !track.in_flight.is_empty() || track.lost > 0 || !trace.ranges.of(id).is_empty()
+    let ranges = || !trace.ranges.of(id).is_empty() && !counters::are_alone(trace, id, track);
+    !track.is_empty() || !track.in_flight.is_empty() || track.lost > 0 || ranges()
 }
 
 /// Whether anything is known to be missing.

@@ -6,6 +6,7 @@ use std::fmt::Write as _;
 use super::allocations::Allocations;
 use super::blocks::{Api, LensBlock, Process, Stream, Thread};
 use super::collect::Report;
+use super::counters::CounterRow;
 use super::first_failures::FirstFailure;
 use super::gpu_json::{self, GpuKeys};
 use super::graphs::Graph;
@@ -38,6 +39,7 @@ struct Root<'a> {
     gpu: GpuKeys<'a>,
     lens: Option<&'a LensBlock>,
     ranges: Option<&'a [RangeRow]>,
+    counters: Option<&'a [CounterRow]>,
     graphs: &'a [Graph],
     migrated: Option<&'a [Migrated]>,
     transfers: Option<&'a Transfers>,
@@ -196,6 +198,7 @@ pub fn json(report: &Report) -> String {
         gpu: gpu_json::keys(&report.gpu),
         lens: report.lens.as_ref(),
         ranges: report.ranges.as_deref(),
+        counters: report.counters.as_deref(),
         graphs: &report.graphs,
         transfers: report.transfers.as_ref(),
         migrated: report.migrated.as_ref().map(|moves| moves.allocations.as_slice()),

@@ -5,6 +5,7 @@
 mod allocations;
 mod blocks;
 mod collect;
+mod counters;
 pub mod difference;
 mod first_failures;
 mod gpu;
@@ -31,6 +32,7 @@ pub use crate::memory::transfers::{DeviceMap, LinkOptions};
 pub use allocations::{Allocations, AtPeak, ByDevice, ByKind, BySite, Live, Refused, Sums};
 pub use blocks::{Api, Failure, LensBlock, Process, Stream, Thread, TraceBlock};
 pub use collect::Report;
+pub use counters::CounterRow;
 pub use first_failures::{FirstFailure, Suspect};
 pub use gpu::{Copied, Device, Faults, GpuBlock, Kernel, Migrations, Missing, Overhead, UnifiedDevice};
 pub use graphs::{Graph, Kernel as GraphKernel};

@@ -41,7 +41,7 @@ fn the_schema_has_these_keys_and_integers_only() {
     };
     assert_eq!(
         keys(&value),
-        "allocations apis copies devices dropped evidence_missing faults findings first_failures gpu_clock_error_ns gpu_order graphs \
+        "allocations apis copies counters devices dropped evidence_missing faults findings first_failures gpu_clock_error_ns gpu_order graphs \
          kernels lens memory migrated migrated_by_kernel migrations not_checked overheads processes ranges rises schema sets snapshots streams threads trace transfers"
     );
     assert_eq!(

@@ -25,6 +25,7 @@ pub fn text(report: &Report) -> String {
     functions(report, &mut out);
     super::gpu_text::write(&report.gpu, &mut out);
     super::ranges::write(report.ranges.as_deref(), &mut out);
+    super::counters::write(report.counters.as_deref(), &mut out);
     super::allocations::write(report.allocations.as_ref(), &mut out);
     super::memory::write(report.memory.as_ref(), &mut out);
     super::rises::write(report.rises.as_ref(), &mut out);

@@ -50,6 +50,7 @@ pub(super) fn rows<S: Selection + ?Sized>(
         let at = usize::try_from(number.checked_sub(first)?).ok()?;
         match *events.get(at)? {
             Event::Record(lane, row) => Some((number, context.details(lane, row))),
+            Event::Range(track, row) => Some((number, context.range_details(track, row))),
             _ => None,
         }
     });

@@ -163,7 +163,7 @@ impl Context<'_, '_> {
             thread_name: thread(self.trace, id),
             depth: range.level,
             name: format!("{} {}", if is_mark { "mark" } else { "range" }, name),
-            arguments: String::new(),
+            arguments: self.range_arguments(id, row),
             result: String::new(),
             recorded_as: String::new(),
             site: String::new(),

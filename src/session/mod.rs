@@ -44,6 +44,7 @@ mod order;
 mod others;
 mod output;
 mod overview;
+mod range_details;
 mod run;
 mod sampler;
 mod sifting;

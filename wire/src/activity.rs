@@ -403,6 +403,17 @@ record! {
     }
 }
 
+/// Bit of the payload type of a mark that is a sample of a counter. Below it stands the type of the value, one of
+/// [`PAYLOAD_UNSIGNED`], [`PAYLOAD_SIGNED`] and [`PAYLOAD_DOUBLE`]; the mark's id is how many bytes of its name are the
+/// counter's, zero for all of them. What comes after these and a space is the name of the series.
+pub const PAYLOAD_SAMPLE: u32 = 1 << 8;
+/// `NVTX_PAYLOAD_TYPE_UNSIGNED_INT64`.
+pub const PAYLOAD_UNSIGNED: u32 = 1;
+/// `NVTX_PAYLOAD_TYPE_INT64`.
+pub const PAYLOAD_SIGNED: u32 = 2;
+/// `NVTX_PAYLOAD_TYPE_DOUBLE`.
+pub const PAYLOAD_DOUBLE: u32 = 3;
+
 record! {
     /// A range or a mark. `a` is its level in the thread, `b` the category.
     Range, 1 {
@@ -420,6 +431,32 @@ record! {
         payload: u64,
         /// Id of a range that any thread may end.
         id: u64,
+    }
+}
+
+record! {
+    /// A range or a mark of which an import knows more: [`Range`], whose slot is the first one.
+    SaidRange, 2 {
+        /// When, ticks.
+        ticks: u64,
+        /// As in [`Range`].
+        name: u32,
+        /// As in [`Range`].
+        domain: u32,
+        /// As in [`Range`].
+        color: u32,
+        /// As in [`Range`].
+        payload_type: u32,
+        /// As in [`Range`].
+        payload: u64,
+        /// As in [`Range`].
+        id: u64,
+        /// String id of what else the input says of it: an object in JSON, or text.
+        said: u32,
+        /// Zero.
+        reserved: u32,
+        /// Zero.
+        reserved2: [u64; 5],
     }
 }
 

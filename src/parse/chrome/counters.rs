@@ -1,90 +1,66 @@
-//! Counters. The model has no place for them: of each it is told how far it went.
+//! Counters: each value of an event is a sample of a series of its own.
 
-use super::event::{Event, micros, raw_of};
-use super::mapping::{arguments, words};
-use rustc_hash::FxHashMap;
+use super::event::{Event, raw_of};
+use super::mapping::{Mapping, name_of, pairs};
+use crate::parse::imported::Repair;
+use crate::parse::json::{Scanner, Value};
+use crate::trace::Sampled;
+use crate::trace::sampled::Unread;
+use std::io;
 
-/// Counters that are told apart.
-const SERIES: usize = 16;
-/// Longest value that is kept as it stands, bytes.
-const LONGEST: usize = 32;
+const NO_NUMBER: Repair = Repair::Mended("values of counters that are no numbers, left out");
+const BEYOND: Repair = Repair::Lost("values of counters that no number of 64 bits holds, left out");
+const EMPTY: Repair = Repair::Mended("samples of counters without any value, left out");
+/// What a counter without a name is called.
+const NAMELESS: &str = "(no name)";
 
-/// All counters of an input.
-#[derive(Debug, Default)]
-pub struct Counters {
-    /// By name and key, with a zero between.
-    by_name: FxHashMap<Vec<u8>, usize>,
-    series: Vec<Series>,
-    /// Values of further ones.
-    beyond: u64,
-}
-
-#[derive(Debug)]
-struct Series {
-    name: String,
-    count: u64,
-    first: Sample,
-    last: Sample,
-    least: Sample,
-    most: Sample,
-}
-
-#[derive(Clone, Debug)]
-struct Sample {
-    ns: i64,
-    value: f64,
-    text: String,
-}
-
-impl Counters {
-    /// An event of phase `C`; it has a value for each of its series.
-    pub fn take(&mut self, event: &Event<'_>) {
-        let ns = micros(&event.ts).unwrap_or(0);
-        let name = raw_of(&event.name);
-        arguments(&event.args, |key, value| {
-            let text = raw_of(&value);
-            let number = std::str::from_utf8(text).ok().filter(|text| text.len() <= LONGEST);
-            let Some((text, value)) = number.and_then(|text| Some((text, text.parse::<f64>().ok()?))) else { return };
-            if value.is_finite() {
-                self.add(name, key, &Sample { ns, value, text: text.to_owned() });
-            }
-        });
-    }
-
-    fn add(&mut self, name: &[u8], key: &[u8], sample: &Sample) {
-        let named = [name, b"\0", key].concat();
-        let at = match self.by_name.get(&named) {
-            Some(&at) => at,
-            None if self.series.len() < SERIES => {
-                let words =
-                    if key == b"value" || key == name { words(name) } else { words(&[name, b" ", key].concat()) };
-                let of = || sample.clone();
-                self.series.push(Series { name: words, count: 0, first: of(), last: of(), least: of(), most: of() });
-                self.by_name.insert(named, self.series.len() - 1);
-                self.series.len() - 1
-            }
-            None => {
-                self.beyond += 1;
-                return;
-            }
-        };
-        let Some(series) = self.series.get_mut(at) else { return };
-        series.count += 1;
-        let Series { first, last, least, most, .. } = series;
-        let is = [sample.ns < first.ns, sample.ns >= last.ns, sample.value < least.value, sample.value > most.value];
-        for (place, _) in [first, last, least, most].into_iter().zip(is).filter(|(_, is)| *is) {
-            place.clone_from(sample);
+/// An event of phase `C`: a counter of its process, by name and id, with a value for each of its series.
+pub fn take(mapping: &mut Mapping, event: &Event<'_>, start: u64, scanner: &mut Scanner<'_, '_>) -> io::Result<()> {
+    let name = name_of(event, scanner);
+    let name = if name.is_empty() { NAMELESS } else { &name };
+    let named;
+    let counter = match id_of(&event.id) {
+        Some(id) => {
+            named = format!("{name}[{id}]");
+            named.as_str()
         }
+        None => name,
+    };
+    let process = mapping.counting(&event.pid);
+    let (mut any, mut done) = (false, Ok(()));
+    pairs(&event.args, |key, value| {
+        any = true;
+        match sampled(&value) {
+            Ok(value) if done.is_ok() => {
+                let series = scanner.text(&key);
+                done = mapping.target.sample(process, (counter, &series), start, value);
+            }
+            Ok(_) => {}
+            Err(Unread::NoNumber) => mapping.repair(NO_NUMBER),
+            Err(Unread::Beyond) => mapping.repair(BEYOND),
+        }
+    });
+    if !any {
+        mapping.repair(EMPTY);
     }
+    done
+}
 
-    /// A line for each.
-    pub fn lines(&self) -> impl Iterator<Item = String> {
-        let each = self.series.iter().map(|series| {
-            let Series { name, count, first, last, least, most } = series;
-            let values = if *count == 1 { "value" } else { "values" };
-            let (first, last, least, most) = (&first.text, &last.text, &least.text, &most.text);
-            format!("counter {name}, not shown: {count} {values} from {least} to {most}, first {first}, last {last}")
-        });
-        each.chain((self.beyond > 0).then(|| format!("values of further counters, not shown: {}", self.beyond)))
+/// A number, or a string that is one.
+fn sampled(value: &Value<'_>) -> Result<Sampled, Unread> {
+    match value {
+        Value::Number(raw) => Sampled::read(raw),
+        Value::Text(text) => Sampled::read(text.raw.trim_ascii()),
+        _ => Err(Unread::NoNumber),
     }
+}
+
+/// An id as it stands, also within `id2`.
+fn id_of(id: &Value<'_>) -> Option<String> {
+    let mut raw = raw_of(id);
+    if let Value::Inner(_) = id {
+        raw = &[];
+        pairs(id, |_, value| raw = raw_of(&value));
+    }
+    (!raw.is_empty()).then(|| String::from_utf8_lossy(raw).into_owned())
 }

@@ -1,11 +1,11 @@
 //! Events to what the target knows.
 
 use super::category::Category;
-use super::counters::Counters;
 use super::event::{Event, integer, raw_of};
 use super::flows::Flows;
+use super::said::Sayer;
 use super::streams::Streams;
-use super::{gpu, host, meta};
+use super::{counters, gpu, host, meta};
 use crate::parse::imported::{Edge, Function, Imported, Key, Process, Range, Repair, Target, Text, Thread, api_name};
 use crate::parse::json::{Flaws, Scanner, Str, Value};
 use crate::trace::Layer;
@@ -60,12 +60,12 @@ pub struct Mapping {
     pub kineto: bool,
     /// `distributedInfo`.
     pub rank: Option<u32>,
-    counters: Counters,
     flows: Flows,
     /// What was mended of the event at hand, or is missing of it: where it is the document knows.
     pub here: Vec<Repair>,
     /// Streams and contexts.
     pub streams: Streams,
+    sayer: Sayer,
 }
 
 impl Mapping {
@@ -87,10 +87,10 @@ impl Mapping {
             base: None,
             kineto: false,
             rank: None,
-            counters: Counters::default(),
             flows: Flows::default(),
             here: Vec::new(),
             streams: Streams::default(),
+            sayer: Sayer::default(),
         }
     }
 
@@ -111,9 +111,12 @@ impl Mapping {
                 return Ok(());
             }
             b"C" => {
-                self.target.unplaced("counters");
-                self.counters.take(event);
-                return Ok(());
+                let Some(start) = event.start() else {
+                    self.repair(NO_TIME);
+                    return Ok(());
+                };
+                let start = self.not_negative(start);
+                return counters::take(self, event, start, scanner);
             }
             b"s" | b"t" | b"f" => {
                 // Those between calls and work are known by the correlation, too.
@@ -141,10 +144,7 @@ impl Mapping {
             self.repair(NO_TIME);
             return Ok(());
         };
-        let start = u64::try_from(start).unwrap_or_else(|_| {
-            self.repair(NEGATIVE);
-            0
-        });
+        let start = self.not_negative(start);
         if event.bound != Value::None {
             let end = self.flows.bound(event);
             host::flow(self, event, &event.bound, end, start, scanner)?;
@@ -157,6 +157,13 @@ impl Mapping {
             b"e" | b"F" => self.loose_edge(event, Edge::End, start, scanner),
             _ => host::mark(self, event, start, scanner),
         }
+    }
+
+    fn not_negative(&mut self, start: i64) -> u64 {
+        u64::try_from(start).unwrap_or_else(|_| {
+            self.repair(NEGATIVE);
+            0
+        })
     }
 
     fn complete(&mut self, event: &Event<'_>, start: u64, scanner: &mut Scanner<'_, '_>) -> io::Result<()> {
@@ -215,7 +222,8 @@ impl Mapping {
         let name = name_of(event, scanner);
         let name = self.target.text(&name);
         let domain = self.domain(&event.category, scanner);
-        Range { name, domain, start, end, ..Range::default() }
+        let said = self.sayer.of(event, &mut self.target);
+        Range { name, domain, start, end, said, ..Range::default() }
     }
 
     /// A category as a domain.
@@ -308,6 +316,16 @@ impl Mapping {
         thread
     }
 
+    /// A process that has counters: it is one of its own, whatever else it does.
+    pub fn counting(&mut self, value: &Value<'_>) -> Process {
+        let at = self.pid(value);
+        let pid = self.pids.get_mut(at);
+        pid.map_or_else(Process::default, |pid| {
+            pid.profiler_only = false;
+            pid.process
+        })
+    }
+
     /// Counts what a process does: calls of CUDA, or other things of its own.
     pub fn seen(&mut self, at: usize, is_call: bool, own: bool) {
         if let Some(pid) = self.pids.get_mut(at) {
@@ -348,7 +366,7 @@ impl Mapping {
             (None, Some((first, _))) if first >= EPOCH => self.target.wall_clock(0),
             _ => self.target.note("no time of day is known: the file's clock begins anywhere".to_owned()),
         }
-        let lines: Vec<String> = self.flows.lines().chain(self.counters.lines()).collect();
+        let lines: Vec<String> = self.flows.lines().collect();
         lines.into_iter().for_each(|line| self.target.note(line));
         for what in [What::Migrations, What::Faults, What::Pointers] {
             self.target.never(what);
@@ -390,6 +408,11 @@ pub fn key_of(value: &Value<'_>) -> Key {
 
 /// Calls `each` with the keys and values of an object, which may be damaged at its end.
 pub fn arguments<'a>(args: &Value<'a>, mut each: impl FnMut(&'a [u8], Value<'a>)) {
+    pairs(args, |key, value| each(key.raw, value));
+}
+
+/// Likewise, with keys that may have escapes.
+pub fn pairs<'a>(args: &Value<'a>, mut each: impl FnMut(Str<'a>, Value<'a>)) {
     let Value::Inner(bytes) = args else { return };
     let mut flaws = Flaws::default();
     let mut scanner = Scanner::new(bytes, &mut flaws);
@@ -401,6 +424,6 @@ pub fn arguments<'a>(args: &Value<'a>, mut each: impl FnMut(&'a [u8], Value<'a>)
         && let Ok(value) = scanner.value()
     {
         first = false;
-        each(key.raw, value);
+        each(key, value);
     }
 }

@@ -15,6 +15,7 @@ mod gpu;
 mod host;
 mod mapping;
 mod meta;
+mod said;
 mod streams;
 
 pub use document::import;

@@ -3,6 +3,7 @@
 use super::import;
 use crate::parse::imported::Imported;
 use crate::parse::imported::tests::{load, target};
+use crate::trace::range_record::RangeRecord;
 use crate::trace::{ActivityKind, LaneOf, RangeKind, Trace};
 use proptest::prelude::*;
 use serde_json::{Value, json};
@@ -93,7 +94,19 @@ fn damage_costs_only_what_is_damaged() {
         (r#"[{"name":"b","ph":"X","dur":1}]"#, 0, "without a time"),
         (r#"[{"name":"b","ph":"X","ts":-5,"dur":1}]"#, 1, "before time zero"),
         (r#"[{"name":"b","ph":"X","ts":5,"dur":-1},{"name":"b","ph":"X","ts":5}]"#, 2, "shown as unfinished: 2"),
-        (r#"[{"name":"b","ph":"C","ts":5,"args":{"a":1}}]"#, 0, "counters: 1"),
+        (
+            r#"[{"name":"b","ph":"C","ts":5,"args":{"a":1,"b":NaN,"c":"x"}}]"#,
+            1,
+            "counters that are no numbers, left out: 2",
+        ),
+        (r#"[{"name":"b","ph":"C","ts":5,"args":{"a":18446744073709551617}}]"#, 0, "that no number of 64 bits holds"),
+        (
+            r#"[{"name":"b","ph":"C","ts":5,"args":{}},{"name":"b","ph":"C","ts":6}]"#,
+            0,
+            "without any value, left out: 2",
+        ),
+        (r#"[{"name":"b","ph":"C","args":{"a":1}}]"#, 0, "without a time"),
+        (r#"[{"name":"b","ph":"C","ts":-5,"args":{"a":1}}]"#, 1, "before time zero"),
         ("\u{feff}[] tail", 0, "after the end"),
     ] {
         let (trace, imported) = read(text.as_bytes());
@@ -232,11 +245,11 @@ fn slices_of_all_phases_become_ranges() {
 fn what_is_told_is_one_line_whatever_names_are_in_it() {
     let text = "[{\"ph\":\"C\",\"name\":\"a\nb\",\"ts\":1,\"args\":{\"c\u{1b}[31m\":1}},
         {\"ph\":\"s\",\"cat\":\"x\ny\",\"id\":1,\"ts\":1,\"name\":\"f\"}]";
-    let (_, imported) = read(text.as_bytes());
+    let (trace, imported) = read(text.as_bytes());
+    assert_eq!(ranges(&trace)[0].0, "a\nb c\u{1b}[31m");
     let told = imported.notes.iter().chain(imported.lost.iter().map(|(_, why)| why));
     let bad: Vec<_> = told.filter(|line| line.contains(char::is_control)).collect();
     assert!(bad.is_empty(), "{bad:?}");
-    assert!(imported.notes.iter().any(|note| note.contains("counter a_b c_[31m")), "{:?}", imported.notes);
     assert!(imported.notes.iter().any(|note| note.starts_with("flows x_y")), "{:?}", imported.notes);
 }
 
@@ -249,13 +262,12 @@ fn flows_and_counters_are_told() {
         {"ph":"C","name":"memory","ts":5,"args":{"used":7.5,"free":"12"}}, {"ph":"C","name":"memory","ts":3,"args":{"used":-1e2}},
         {"ph":"C","name":"memory","ts":9,"args":{"used":3,"free":NaN}}]"#;
     let (trace, imported) = read(text.as_bytes());
-    // Three slices, and a mark for each end of a flow that is not known otherwise.
-    assert_eq!(ranges(&trace).len(), 3 + 7);
+    // Three slices, a mark for each end of a flow that is not known otherwise, and one for each value of a counter.
+    assert_eq!(ranges(&trace).len(), 3 + 7 + 4);
     for line in [
         "flows fwdbwd, shown as marks: 2 begin, 1 end, 1 hand on; 1 begin and never end",
         "flows ipc, shown as marks: 1 begin, 2 end; 1 end and never begin",
-        "counter memory used, not shown: 3 values from -1e2 to 7.5, first -1e2, last 3",
-        "counter memory free, not shown: 1 value from 12 to 12, first 12, last 12",
+        "values of counters that are no numbers, left out",
     ] {
         assert!(imported.notes.iter().any(|note| note == line), "{line}: {:?}", imported.notes);
     }
@@ -277,6 +289,18 @@ fn tensorflow_says_it_in_arguments() {
         lane.for_each(0, |_, one| bytes.push((one.kind, one.value)));
     }
     assert!(bytes.contains(&(ActivityKind::Copy, 800)), "{bytes:?}");
+}
+
+#[test]
+fn counters_are_of_their_process_by_name_and_id() {
+    let text = r#"[{"ph":"C","pid":1,"tid":5,"name":"m","id":"0x1","ts":1,"args":{"used":1}},
+        {"ph":"C","pid":1,"tid":6,"name":"m","id2":{"local":"0x2"},"ts":1,"args":{"us\u00e9d":2}},
+        {"ph":"C","pid":"gpu","name":"","ts":1,"args":{"":3}}, {"ph":"C","pid":1,"name":"m","ts":1,"args":{"used":4}}]"#;
+    let (trace, _) = read(text.as_bytes());
+    let seen: Vec<_> = ranges(&trace).into_iter().map(|(name, _, _, thread)| (name, thread)).collect();
+    let row = |name: &str| (name.to_owned(), "counters".to_owned());
+    assert_eq!(seen, [row("(no name)"), row("m used"), row("m[0x1] used"), row("m[0x2] us\u{e9}d")]);
+    assert_eq!((trace.processes.len(), trace.tracks.iter().filter(|track| track.thread != u32::MAX).count()), (2, 2));
 }
 
 /// Name, start, end, and the thread's name.
@@ -301,6 +325,25 @@ fn summary(trace: &Trace) -> Summary {
     work.sort_unstable();
     calls.sort_unstable();
     Summary { ranges: ranges(trace), work, calls }
+}
+
+fn arguments() -> impl Strategy<Value = Value> {
+    let keys = prop::sample::select(vec![
+        "Input Dims",
+        "Concrete Inputs",
+        "External id",
+        "Ev Idx",
+        "Sequence number",
+        "x\"y",
+        "\u{e4}",
+    ]);
+    let values = prop_oneof![
+        any::<u64>().prop_map(Value::from),
+        prop::collection::vec(0u8..4, 0..4).prop_map(Value::from),
+        prop::sample::select(vec!["", "a  b", "{\"c\": [", "\n\t\u{1f600}"]).prop_map(Value::from),
+        Just(json!({"d": [null, true, -1.5e-3], "e": {}})),
+    ];
+    prop::collection::vec((keys, values), 0..6).prop_map(|pairs| pairs.into_iter().collect())
 }
 
 fn events() -> impl Strategy<Value = Vec<Value>> {
@@ -345,6 +388,40 @@ proptest! {
         let kernels = unique.iter().filter(|event| event["cat"] == "kernel").count() as u64;
         prop_assert_eq!(one.activities.records(), kernels);
         prop_assert_eq!(one.ranges.rows(), unique.len() as u64 - twin - kernels);
+    }
+
+    #[test]
+    fn what_slices_say_is_what_a_plain_reader_finds(said in prop::collection::vec((arguments(), 0usize..5, any::<bool>()), 1..20)) {
+        let events: Vec<Value> = said.iter().enumerate().map(|(at, (args, kind, _))| {
+            let mut event = json!({"pid": 5, "tid": at % 2, "ts": at * 10, "name": format!("n{at}"), "args": args});
+            event["ph"] = ["X", "i", "B", "b", "X"][*kind].into();
+            event["id"] = at.into();
+            if *kind != 4 {
+                event["dur"] = 5.into();
+            }
+            event
+        }).collect();
+        let pretty = said[0].2;
+        let text = if pretty { serde_json::to_string_pretty(&events) } else { serde_json::to_string(&events) }.unwrap();
+        let (trace, imported) = read(text.as_bytes());
+        let mut seen = 0;
+        for track in (0..trace.tracks.len() as u32).map(crate::trace::TrackId) {
+            for range in trace.ranges.of(track) {
+                let record = RangeRecord::read(&trace, track, range, |file| Some(&*imported.files[file].bytes)).unwrap();
+                let name = trace.names.get(trace.activities.name(range.name));
+                let mut known = events[name[1..].parse::<usize>().unwrap()]["args"].as_object().unwrap().clone();
+                known.retain(|key, _| !["External id", "Ev Idx", "Sequence number"].contains(&key.as_str()));
+                let said = record.said(&trace);
+                prop_assert_eq!(said.is_empty(), known.is_empty());
+                if !said.is_empty() {
+                    prop_assert_eq!(serde_json::from_str::<Value>(said).unwrap(), Value::Object(known), "{}", said);
+                    prop_assert!(!said.contains('\n'));
+                }
+                seen += 1;
+            }
+        }
+        prop_assert_eq!(seen, events.len());
+        prop_assert!(trace.damage.is_empty(), "{:?}", trace.damage);
     }
 
     #[test]

@@ -1,6 +1,7 @@
 //! A process of an import with its native file.
 
-use super::target::FunctionText;
+use super::functions::FunctionText;
+use super::said::{Said, Sayings};
 use super::texts::{Text, Texts};
 use crate::parse::native::writer::{FileInfo, NativeWriter};
 use crate::trace::activity::Told;
@@ -22,6 +23,7 @@ pub struct Binding {
     pub writer: NativeWriter<File>,
     bytes: Arc<dyn Bytes>,
     strings: Vec<u32>,
+    said: Vec<u32>,
     functions: Vec<Option<u16>>,
     defined: u16,
     /// The last of them, for all that there is no room for.
@@ -38,8 +40,8 @@ impl Binding {
         // The input's clock is the file's; the shift leaves zero to what has no time.
         let head = Head { kind: wire::KIND_GPU_CLOCK, extra: 0, a: 0, b: 0 }.word();
         writer.record(COLLECTOR, &[head, 0, super::work::SHIFT, u64::MAX, 0, 0], 0)?;
-        let (strings, functions) = (Vec::new(), Vec::new());
-        Ok(Self { writer, bytes, strings, functions, defined: 0, other: None, newest_work: 0 })
+        let (strings, said, functions) = (Vec::new(), Vec::new(), Vec::new());
+        Ok(Self { writer, bytes, strings, said, functions, defined: 0, other: None, newest_work: 0 })
     }
 
     /// The file's number of a name.
@@ -47,18 +49,12 @@ impl Binding {
         if text == Text::NONE {
             return Ok(0);
         }
-        let at = text.0 as usize;
-        if let Some(&known) = self.strings.get(at).filter(|&&known| known != 0) {
-            return Ok(known);
-        }
-        let id = self.writer.string(texts.get(text))?;
-        if self.strings.len() <= at {
-            self.strings.resize(at + 1, 0);
-        }
-        if let Some(place) = self.strings.get_mut(at) {
-            *place = id;
-        }
-        Ok(id)
+        string_of(&mut self.writer, &mut self.strings, text.0, texts.get(text))
+    }
+
+    /// The file's number of what else an input says of a range.
+    pub fn said(&mut self, said: Said, sayings: &Sayings) -> io::Result<u32> {
+        string_of(&mut self.writer, &mut self.said, said.0, sayings.get(said))
     }
 
     /// The file's number of a function.
@@ -110,4 +106,20 @@ impl Binding {
         self.writer.finish(true)?;
         Ok(self.bytes)
     }
+}
+
+/// The file's number of a string by the input's, which `known` remembers.
+fn string_of(writer: &mut NativeWriter<File>, known: &mut Vec<u32>, number: u32, text: &[u8]) -> io::Result<u32> {
+    let at = number as usize;
+    if let Some(&known) = known.get(at).filter(|&&known| known != 0) {
+        return Ok(known);
+    }
+    let id = writer.string(text)?;
+    if known.len() <= at {
+        known.resize(at + 1, 0);
+    }
+    if let Some(place) = known.get_mut(at) {
+        *place = id;
+    }
+    Ok(id)
 }

@@ -1,6 +1,6 @@
 //! Calls of CUDA functions as an input tells them.
 
-use super::target::Function;
+use super::functions::Function;
 
 /// A call.
 #[derive(Clone, Copy, Debug, Default)]

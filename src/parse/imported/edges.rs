@@ -6,6 +6,7 @@
 
 use super::range::Range;
 use super::repairs::{Place, Repair, Repairs};
+use super::said::Said;
 use super::slices::{Kind, Slice};
 use super::sorter::{Item, Merged, Sorter};
 use super::target::Spool;
@@ -51,6 +52,10 @@ pub struct EdgeRecord {
     pub category: u32,
     /// Color.
     pub color: u32,
+    /// What else was said.
+    pub said: u32,
+    /// Zero.
+    pub reserved: u32,
     /// Type of the payload.
     pub payload_type: u16,
     /// Whether it begins.
@@ -170,6 +175,7 @@ fn slice(begun: &EdgeRecord, end: Option<u64>) -> Slice {
         category: begun.category,
         color: begun.color,
         payload: (begun.payload_type != 0).then_some((begun.payload_type, begun.payload)),
+        said: Said(begun.said),
     };
     let kind = if begun.loose != 0 { Kind::Loose } else { Kind::Range };
     Slice::range(begun.thread, begun.sequence, kind, &range)

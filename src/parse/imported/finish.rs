@@ -1,10 +1,12 @@
 //! The end of an import: what was held is written, and what could not be known before is decided.
 
+use super::actors::{Process, ProcessState};
 use super::edges;
 use super::identity::{Key, Numbers};
 use super::lanes::{Lanes, Output};
+use super::outcome::{Imported, ImportedFile};
 use super::repairs::{Place, Repair};
-use super::target::{Imported, ImportedFile, Process, ProcessState, Target};
+use super::target::Target;
 use super::work::Work;
 use crate::parse::native::writer::{FileInfo, ModuleRecord};
 use crate::trace::activity::evidence::What;
@@ -21,6 +23,9 @@ use umtui_wire::header::STATE_ENDED;
 /// Time zero belongs to a trace whose other times are no later than this, ns.
 const NEAR_ZERO: u64 = 3600 * 1_000_000_000;
 const NO_TIME: Repair = Repair::Mended("work of the GPU at time zero, long before all else: its time is not known");
+/// Of what is said of ranges.
+const CUT: Repair = Repair::Mended("what is said of ranges, cut after 4096 bytes");
+const LEFT_OUT: Repair = Repair::Mended("what is said of ranges, left out since it is too many different texts");
 
 impl Target {
     /// The input has ended: writes what was held.
@@ -41,6 +46,10 @@ impl Target {
         if self.texts.altered() > 0 {
             let repair = Repair::Mended("names that are too long or too many, cut or with # in place of digits");
             self.repairs.add(repair, self.texts.altered(), Place::Nowhere);
+        }
+        let (cut, left_out) = self.sayings.altered();
+        for (repair, count) in [(CUT, cut), (LEFT_OUT, left_out)].into_iter().filter(|(_, count)| *count > 0) {
+            self.repairs.add(repair, count, Place::Nowhere);
         }
         let (lost, mut notes) = self.repairs.lines();
         notes.append(&mut self.notes);
@@ -104,12 +113,13 @@ impl Target {
 
     /// Writes to the file of a process.
     fn at<T: Default>(&mut self, at: usize, write: impl FnOnce(&mut Output<'_>) -> io::Result<T>) -> io::Result<T> {
-        let Self { processes, texts, functions, repairs, together, .. } = self;
+        let Self { processes, texts, sayings: said, functions, repairs, together, .. } = self;
         let Some(ProcessState { binding: Some(binding), correlations, numbers, ids, .. }) = processes.get_mut(at)
         else {
             return Ok(T::default());
         };
-        write(&mut Output { binding, texts, functions, correlations, numbers, repairs, ids, together: *together })
+        let together = *together;
+        write(&mut Output { binding, texts, said, functions, correlations, numbers, repairs, ids, together })
     }
 
     fn write_processes(&mut self) -> io::Result<Vec<ImportedFile>> {

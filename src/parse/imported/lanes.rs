@@ -5,10 +5,11 @@
 
 use super::binding::Binding;
 use super::correlations::Correlations;
+use super::functions::FunctionText;
 use super::identity::Numbers;
 use super::repairs::{Place, Repair, Repairs};
+use super::said::{Said, Sayings};
 use super::slices::{Kind, Slice, UNFINISHED};
-use super::target::FunctionText;
 use super::texts::{Text, Texts};
 use crate::parse::native::writer::CallRecord;
 use crate::trace::activity::raw::Submitted;
@@ -34,6 +35,7 @@ const TOO_LONG: Repair = Repair::Mended("calls longer than a year, cut there");
 pub struct Output<'a> {
     pub binding: &'a mut Binding,
     pub texts: &'a Texts,
+    pub said: &'a Sayings,
     pub functions: &'a [FunctionText],
     pub correlations: &'a Correlations,
     pub numbers: &'a mut Numbers,
@@ -123,7 +125,7 @@ impl Lanes {
         match slice.kind() {
             Kind::Mark => {
                 self.first(slice, out)?;
-                return begin_range(self.number, wire::KIND_MARK, slice, 0, 0, out);
+                return begin_range(self.number, wire::KIND_MARK, slice, 0, slice.words[2], out);
             }
             Kind::Loose => return self.loose(slice, out),
             Kind::Range if slice.end == UNFINISHED => return self.loose(slice, out),
@@ -269,6 +271,16 @@ fn begin_range(thread: u32, kind: u8, slice: &Slice, level: u16, id: u64, out: &
         payload: if is_call { 0 } else { slice.words[0] },
         id,
     };
+    let said = Said(if is_call { 0 } else { slice.words[1] as u32 });
+    if said == Said::NOTHING {
+        return out.binding.writer.record(thread, &range, slice.start);
+    }
+    let said = out.binding.said(said, out.said)?;
+    let wire::Range { ticks, name, domain, color, payload_type, payload, id, .. } = range;
+    let head = wire::SaidRange::head(kind, level, category);
+    let (reserved, reserved2) = (0, [0; 5]);
+    let range =
+        wire::SaidRange { head, ticks, name, domain, color, payload_type, payload, id, said, reserved, reserved2 };
     out.binding.writer.record(thread, &range, slice.start)
 }
 

@@ -1,5 +1,6 @@
 //! Ranges and marks as an input tells them.
 
+use super::said::Said;
 use super::texts::Text;
 
 /// A range with both its ends, or a mark.
@@ -19,6 +20,8 @@ pub struct Range {
     pub color: u32,
     /// `nvtxPayloadType_t` and the payload's bits.
     pub payload: Option<(u16, u64)>,
+    /// What else the input says of it.
+    pub said: Said,
 }
 
 /// One end of a range, where an input has them apart.

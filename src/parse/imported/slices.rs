@@ -38,7 +38,8 @@ pub struct Slice {
     pub end: u64,
     /// Its place in the input.
     pub sequence: u64,
-    /// Of calls their arguments; of ranges the payload.
+    /// Of calls their arguments; of ranges the payload, what else was said, and of samples of counters how many bytes
+    /// of the name are the counter's.
     pub words: [u64; 3],
     /// Of calls: return address.
     pub site: u64,
@@ -100,7 +101,7 @@ impl Slice {
             start,
             end: range.end.map_or(UNFINISHED, |end| end.clamp(start, LAST)),
             sequence,
-            words: [payload, 0, 0],
+            words: [payload, u64::from(range.said.0), 0],
             site: 0,
             thread,
             what: range.name.0,
@@ -111,6 +112,13 @@ impl Slice {
             kind: kind as u8,
             flags: 0,
         }
+    }
+
+    /// A sample of a counter: a mark whose name begins with so many bytes of the counter's own.
+    pub fn sample(thread: u32, sequence: u64, range: &Range, counter: u32) -> Self {
+        let mut slice = Self::range(thread, sequence, Kind::Mark, range);
+        slice.words[2] = u64::from(counter);
+        slice
     }
 
     /// What it is.

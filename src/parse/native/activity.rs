@@ -222,7 +222,10 @@ impl File {
     fn range(&mut self, piece: &mut Piece, record: &[Slot], slot: u32, ns: u64, into: &mut Into<'_>) -> Other {
         let Some(range) = record_of::<wire::Range>(record) else { return Other::Odd };
         let head = Head::from_word(range.head);
-        into.seen(self.process, What::Ranges);
+        // Counters say nothing of ranges.
+        if crate::trace::Sampled::of(range.payload_type, range.payload).is_none() {
+            into.seen(self.process, What::Ranges);
+        }
         let domain = into.text(self.process, range.domain);
         match head.kind {
             wire::KIND_RANGE_POP => {

@@ -94,6 +94,13 @@ impl Field for String {
     }
 }
 
+/// Whether there is anything.
+impl Field for bool {
+    fn of(value: ValueRef<'_>) -> Option<Self> {
+        (value != ValueRef::Null).then_some(true)
+    }
+}
+
 impl Values<'_, '_> {
     /// The value of a column.
     #[must_use]

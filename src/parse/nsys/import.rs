@@ -185,6 +185,8 @@ impl<'a> Importer<'a> {
         self.read(Self::sync)?;
         self.read(Self::event)?;
         self.read(Self::graph_run)?;
+        self.read(Self::graph_event)?;
+        self.read(Self::graph_node)?;
         self.read(Self::cpu_fault)?;
         self.read(Self::gpu_fault)?;
         self.read_domains()?;
@@ -356,8 +358,6 @@ impl<'a> Importer<'a> {
     fn count_others(&mut self) {
         self.name_them();
         const OTHERS: &[(&str, &str)] = &[
-            ("CUDA_GRAPH_EVENTS", "events of graphs"),
-            ("CUDA_GRAPH_NODE_EVENTS", "creations of graph nodes"),
             ("CUPTI_ACTIVITY_KIND_GRAPH_HOST_NODE_AND_HOST_LAUNCH", "host nodes of graphs"),
             ("CUDA_HOST_CALLBACK", "host callbacks"),
             ("CUPTI_ACTIVITY_KIND_OVERHEAD", "overheads of CUPTI"),

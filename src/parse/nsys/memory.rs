@@ -6,6 +6,7 @@ use super::calls::{correlation, device, id};
 use super::import::Importer;
 use super::rows::{Pool, Usage};
 use crate::parse::imported::{Process, Work};
+use crate::trace::Sampled;
 use rustc_hash::FxHashMap;
 use std::io;
 use umtui_wire::activity as wire;
@@ -152,12 +153,14 @@ impl Importer<'_> {
             *has_pools |= pool != 0;
             pieces.entry((process, correlation)).or_insert(Piece { address, bytes, pool, made: operation == 1 });
         }
+        let sizes = (row.pool_size, row.pool_used, row.pool_threshold);
+        self.pool_sizes(process, time, row.pool, sizes)?;
         let correlation = correlation(row.correlation);
         self.target.work(process, device(row.device), correlation, Work::Memory(memory))
     }
 
     /// What became of a pool. Imported ones are another process's.
-    pub(super) fn pool(&mut self, row: &Pool, _: u64) -> io::Result<()> {
+    pub(super) fn pool(&mut self, row: &Pool, number: u64) -> io::Result<()> {
         let done = match row.operation {
             Some(1) => Takes::PoolCreated,
             Some(2) => Takes::PoolDestroyed,
@@ -172,6 +175,29 @@ impl Importer<'_> {
                 self.calls.memory.pools.insert((process, id), piece);
             }
             _ => self.target.unplaced("events of memory pools that no call is known of"),
+        }
+        let sizes = (row.size, row.used, row.threshold);
+        if sizes == (None, None, None) {
+            return Ok(());
+        }
+        let Some((time, _)) = self.times(row.start, None, number) else { return Ok(()) };
+        self.pool_sizes(process, time, row.address, sizes)
+    }
+
+    /// What an event says a pool held just then, what of it was in use, and how much it keeps: counters, since no call of
+    /// the program asked for them. SQLite has these unsigned numbers as signed ones.
+    fn pool_sizes(
+        &mut self,
+        process: Process,
+        time: u64,
+        pool: Option<i64>,
+        (size, used, threshold): (Option<i64>, Option<i64>, Option<i64>),
+    ) -> io::Result<()> {
+        let Some(pool) = pool.filter(|&pool| pool != 0) else { return Ok(()) };
+        let counter = format!("memory pool {pool:#x}");
+        let sizes = [("size", size), ("in use", used), ("release threshold", threshold)];
+        for (series, bytes) in sizes.into_iter().filter_map(|(series, bytes)| Some((series, bytes?))) {
+            self.target.sample(process, (&counter, series), time, Sampled::Unsigned(bytes as u64))?;
         }
         Ok(())
     }

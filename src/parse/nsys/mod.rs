@@ -7,6 +7,7 @@ mod about;
 mod calls;
 mod convert;
 pub mod database;
+mod graphs;
 mod import;
 mod kinds;
 mod memory;

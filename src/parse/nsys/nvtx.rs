@@ -72,9 +72,11 @@ impl Importer<'_> {
         if end.is_none() && kind != MARK {
             self.target.repair(Repair::Mended("ranges without an end, shown as unfinished"), Place::Row(number));
         }
-        if row.json_id.is_some() || row.json.is_some() {
-            self.target.unplaced("payloads of ranges as JSON");
+        if row.binary.is_some() {
+            self.target.unplaced("payloads of ranges in binary");
         }
+        let json = row.json.as_deref().or_else(|| self.strings.get(row.json_id)).unwrap_or_default();
+        let said = self.target.said(json);
         let process = row.thread.map_or(0, |thread| thread >> 24);
         let domain = row.domain.and_then(|id| self.domains.get(&(process, id))).copied().unwrap_or_default();
         let range = Range {
@@ -85,6 +87,7 @@ impl Importer<'_> {
             category: row.category.map_or(0, |category| category as u32),
             color: row.color.map_or(0, |color| color as u32),
             payload: payload(row),
+            said,
         };
         let thread = self.thread(row.thread);
         match kind {

@@ -153,6 +153,8 @@ rows! {
         address: i64 = "address", pc: i64 = "pc", bytes: i64 = "bytes", kind: i64 = "memKind",
         operation: i64 = "memoryOperationType", name: String = "name", correlation: i64 = "correlationId",
         stream: i64 = "streamId", pool: i64 = "localMemoryPoolAddress", imported: i64 = "importedMemoryPoolAddress",
+        pool_size: i64 = "localMemoryPoolSize", pool_used: i64 = "localMemoryPoolUtilizedSize",
+        pool_threshold: i64 = "localMemoryPoolReleaseThreshold",
     }
 
     /// What became of a pool.
@@ -161,6 +163,19 @@ rows! {
         operation: i64 = "operationType", kind: i64 = "poolType", correlation: i64 = "correlationId",
         keep: i64 = "minBytesToKeep",
         size: i64 = "localMemoryPoolSize", used: i64 = "localMemoryPoolUtilizedSize",
+        threshold: i64 = "localMemoryPoolReleaseThreshold",
+    }
+
+    /// A graph that was made, or made ready.
+    GraphEvent = "CUDA_GRAPH_EVENTS" {
+        start: i64 = "start", end: i64 = "end", name: i64 = "nameId", thread: i64 = "globalTid", graph: i64 = "graphId",
+        original: i64 = "originalGraphId", executable: i64 = "graphExecId",
+    }
+
+    /// A node of a graph that was made.
+    GraphNode = "CUDA_GRAPH_NODE_EVENTS" {
+        start: i64 = "start", end: i64 = "end", name: i64 = "nameId", thread: i64 = "globalTid",
+        node: i64 = "graphNodeId", original: i64 = "originalGraphNodeId",
     }
 
     /// A range, a mark, or what describes them.
@@ -170,7 +185,7 @@ rows! {
         end_thread: i64 = "endGlobalTid", text_id: i64 = "textId", domain: i64 = "domainId",
         unsigned: i64 = "uint64Value", signed: i64 = "int64Value", double: f64 = "doubleValue",
         unsigned32: i64 = "uint32Value", signed32: i64 = "int32Value", float: f64 = "floatValue",
-        json_id: i64 = "jsonTextId", json: String = "jsonText",
+        json_id: i64 = "jsonTextId", json: String = "jsonText", binary: bool = "binaryData",
     }
 
     /// Names of the kinds of copies.

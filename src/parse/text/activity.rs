@@ -16,7 +16,7 @@ pub(super) struct PendingRange {
     start: u64,
     end: Option<u64>,
     kind: u8,
-    record: [u64; 6],
+    record: [u64; 12],
 }
 
 impl Writing {
@@ -118,10 +118,11 @@ impl Writing {
             "mark" => wire::KIND_MARK,
             _ => return Err("an unknown kind of range"),
         };
-        let mut record = [0u64; 6];
+        let mut record = [0u64; 12];
         self.fields(RANGE, &line.pairs, &mut record)?;
         let start = self.ticks(axis_ns);
-        record[0] |= Head { kind, extra: 0, a: 0, b: 0 }.word();
+        let extra = u8::from(record.iter().skip(SLOT_BYTES / 8).any(|&word| word != 0));
+        record[0] |= Head { kind, extra, a: 0, b: 0 }.word();
         record[1] = start;
         let end = line.duration.map(|duration| start.saturating_add(duration));
         self.ranges.entry(line.thread).or_default().push(PendingRange { start, end, kind, record });
@@ -135,7 +136,7 @@ impl Writing {
             // Ends of the open ranges of each domain, innermost last.
             let mut open: rustc_hash::FxHashMap<u32, Vec<Option<u64>>> = rustc_hash::FxHashMap::default();
             for PendingRange { start, end, kind, mut record } in ranges {
-                let domain = wire::Range::read_from_bytes(record.as_bytes()).map_or(0, |range| range.domain);
+                let domain = wire::SaidRange::read_from_bytes(record.as_bytes()).map_or(0, |range| range.domain);
                 match kind {
                     wire::KIND_RANGE_PUSH => {
                         let stack = open.entry(domain).or_default();

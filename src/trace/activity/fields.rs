@@ -200,6 +200,8 @@ pub const RANGE: &[Field] = {
         number("color", offset_of!(R, color), 4),
         number("payload_type", offset_of!(R, payload_type), 4),
         hex("payload", offset_of!(R, payload)),
+        Field::COUNTER,
+        text("said", offset_of!(wire::SaidRange, said)),
     ]
 };
 
@@ -244,6 +246,10 @@ impl ActivityKind {
 }
 
 impl Field {
+    /// Of a mark that is a sample of a counter: see [`wire::PAYLOAD_SAMPLE`]. In records of ranges the number of one that
+    /// any thread may end stands there.
+    pub const COUNTER: Self = number("counter", offset_of!(wire::Range, id), 8);
+
     /// Its bits in a record.
     #[must_use]
     pub fn get(&self, record: &[u8]) -> u64 {

@@ -114,7 +114,7 @@ impl State {
     /// The cursor's row, if more is to be known of it than it says.
     pub fn has_more(&self) -> Option<u64> {
         let row = self.current()?;
-        (!matches!(row.group, EventGroup::Calls | EventGroup::Ranges)).then_some(self.window.cursor)
+        (row.group != EventGroup::Calls).then_some(self.window.cursor)
     }
 
     /// More about the cursor's row, if it has come.
