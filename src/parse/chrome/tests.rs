@@ -267,7 +267,7 @@ fn flows_and_counters_are_told() {
     for line in [
         "flows fwdbwd, shown as marks: 2 begin, 1 end, 1 hand on; 1 begin and never end",
         "flows ipc, shown as marks: 1 begin, 2 end; 1 end and never begin",
-        "values of counters that are no numbers, left out",
+        "values of counters that are no numbers, left out (at 6:9)",
     ] {
         assert!(imported.notes.iter().any(|note| note == line), "{line}: {:?}", imported.notes);
     }
