@@ -5,6 +5,8 @@ use serde_json::Value;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
+use umtui::session::Loaded;
+use umtui::session::view::*;
 
 const UMTUI: &str = env!("CARGO_BIN_EXE_umtui");
 
@@ -180,6 +182,35 @@ fn what_a_file_does_not_have_is_not_said_to_be_there() {
     let said = Command::new(UMTUI).arg("report").arg(&path).output().unwrap();
     let said = String::from_utf8(said.stdout).unwrap();
     assert!(!said.contains("arguments, results") && said.contains("calls"), "{said}");
+}
+
+#[test]
+fn what_is_not_known_of_an_event_is_not_shown_of_it() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("trace.json");
+    let text = r#"[{"ph":"X","cat":"kernel","name":"k","pid":0,"tid":7,"ts":1,"dur":9,"args":{"stream":7,"device":0}},
+        {"ph":"X","cat":"kernel","name":"l","pid":0,"tid":7,"ts":11,"dur":9,
+         "args":{"stream":7,"device":0,"grid":[8,1,1],"block":[64,1,1],"registers per thread":32}},
+        {"ph":"C","name":"memory","pid":5,"ts":2,"args":{"used":1}}]"#;
+    std::fs::write(&path, text).unwrap();
+    let mut loaded = Loaded::load_all(&[path]).unwrap();
+    let mut shown = |details| {
+        let request = EventsRequest { node: None, at: EventsAt::Row(0), rows: 9, kinds: EventKinds::ALL, details };
+        match loaded.view(View::Events(request)).body {
+            Body::Events(rows) => rows,
+            other => panic!("{other:?}"),
+        }
+    };
+    let rows = shown(None).rows;
+    let arguments: Vec<_> = rows.iter().map(|row| (row.name.as_str(), row.arguments.contains("grid"))).collect();
+    assert_eq!(arguments, [("k", false), ("mark memory used (counter)", false), ("l", true)], "{rows:?}");
+    assert_eq!(rows[1].thread_name, "counters", "without the number that was made up");
+    let mut details = |row| shown(Some(row)).details.map(|(_, fields)| fields).unwrap_or_default();
+    let names = |fields: &[(String, String)]| {
+        let there = |name: &str| fields.iter().any(|field| field.0 == name);
+        ["grid", "block", "registers", "shared"].map(there)
+    };
+    assert_eq!((names(&details(0)), names(&details(2))), ([false; 4], [true; 4]));
 }
 
 /// Documents of counters, with what each series comes to.

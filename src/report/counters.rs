@@ -11,7 +11,7 @@ use crate::lens::Selected;
 use crate::session::safe::safe;
 use crate::trace::activity::TextId;
 use crate::trace::range_record::RangeRecord;
-use crate::trace::{Bytes, Range, RangeKind, Sampled, Trace, Track, TrackId};
+use crate::trace::{Bytes, MADE_UP, Range, RangeKind, Sampled, Trace, Track, TrackId};
 
 /// Series that the text lists.
 const LISTED: usize = 40;
@@ -19,9 +19,8 @@ const LISTED: usize = 40;
 const NAME: usize = 48;
 /// The domain of samples.
 const DOMAIN: &str = "counter";
-/// What the thread is called that they are marks of, and its number at least.
+/// What the thread is called that they are marks of.
 const THREAD: &str = "counters";
-const MADE_UP: u32 = 0x8000_0000;
 
 /// A series of a counter. Times are ns since the trace's first event.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]

@@ -188,14 +188,26 @@ pub(super) fn is_migration(activity: &Activity) -> bool {
     activity.kind == ActivityKind::Unified && moves.contains(&activity.unified().0)
 }
 
+/// Whether it is known how many threads ran: not all that is imported says so.
+pub(super) fn is_laid_out(kernel: &wire::Kernel) -> bool {
+    kernel.grid != [0; 3]
+}
+
 fn of_kernel(kernel: &wire::Kernel, fields: &mut Fields) {
-    let [x, y, z] = kernel.grid;
-    field(fields, "grid", format!("{x} x {y} x {z} blocks"));
-    let [x, y, z] = kernel.block;
-    field(fields, "block", format!("{x} x {y} x {z} threads"));
-    field(fields, "registers", format!("{} a thread", kernel.registers));
+    if is_laid_out(kernel) {
+        let [x, y, z] = kernel.grid;
+        field(fields, "grid", format!("{x} x {y} x {z} blocks"));
+        let [x, y, z] = kernel.block;
+        field(fields, "block", format!("{x} x {y} x {z} threads"));
+    }
     let (declared, added) = (u64::from(kernel.static_shared), u64::from(kernel.dynamic_shared));
-    field(fields, "shared", format!("{} declared, {} added", size(declared), size(added)));
+    // No kernel runs without registers: where there are none, nothing of this was recorded.
+    if kernel.registers > 0 {
+        field(fields, "registers", format!("{} a thread", kernel.registers));
+    }
+    if kernel.registers > 0 || declared > 0 || added > 0 {
+        field(fields, "shared", format!("{} declared, {} added", size(declared), size(added)));
+    }
     if kernel.local > 0 {
         field(fields, "local", format!("{} a thread", size(u64::from(kernel.local))));
     }

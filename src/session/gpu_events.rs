@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use super::gpu_details::is_laid_out;
 use super::labels::{Namer, copy, kernel, overhead, thread, unified};
 use super::others::group_of;
 use super::view::{EventGroup, EventRow, Outcome};
@@ -98,12 +99,12 @@ impl Context<'_, '_> {
         let bytes = format!("bytes={}", size(activity.value));
         match activity.kind {
             ActivityKind::Kernel => match self.raw::<wire::Kernel>(lane, row) {
-                Some(kernel) => {
+                Some(kernel) if is_laid_out(&kernel) => {
                     let [x, y, z] = kernel.grid;
                     let [bx, by, bz] = kernel.block;
                     format!("grid={x}x{y}x{z} block={bx}x{by}x{bz} {stream}")
                 }
-                None => stream,
+                _ => stream,
             },
             ActivityKind::Copy | ActivityKind::Set => format!("{bytes}{} {stream}", ends(activity)),
             ActivityKind::Graph => format!("graph={} {stream}", activity.value),

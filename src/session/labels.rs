@@ -7,7 +7,9 @@ use crate::graph::{Directory, Labels, NodeKind, What, digest};
 use crate::parse::native::axis::shares_clock;
 use crate::symbols::{Place, Symbols, demangled};
 use crate::trace::activity::TextId;
-use crate::trace::{Layer, NO_DEVICE, NameId, Process, ProcessId, SiteId, StreamId, StreamKind, Trace, TrackId};
+use crate::trace::{
+    Layer, MADE_UP, NO_DEVICE, NameId, Process, ProcessId, SiteId, StreamId, StreamKind, Trace, TrackId,
+};
 use umtui_wire::activity as wire;
 
 /// Names of the things of a trace, safe for the terminal.
@@ -291,6 +293,7 @@ pub(super) fn thread(trace: &Trace, id: TrackId) -> String {
     }
     match trace.names.get(track.name) {
         "" => format!("thread {}", track.thread),
+        name if track.thread >= MADE_UP => safe(name).into_owned(),
         name => format!("{} {}", safe(name), track.thread),
     }
 }

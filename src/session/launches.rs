@@ -3,7 +3,7 @@
 
 use rustc_hash::FxHashMap;
 
-use super::gpu_details::is_migration;
+use super::gpu_details::{is_laid_out, is_migration};
 use super::gpu_events::Context;
 use super::view::{Half, Launches};
 use crate::correlate::submitting_call;
@@ -54,7 +54,7 @@ impl Context<'_, '_> {
         let (fast, slow) = list.split_at(list.len() / 2);
         let grid = list.last().and_then(|slowest| {
             let lane = self.trace.activities.lane(slowest.lane)?;
-            self.raw::<wire::Kernel>(lane, slowest.row).map(|kernel| (kernel.grid, kernel.block))
+            self.raw::<wire::Kernel>(lane, slowest.row).filter(is_laid_out).map(|kernel| (kernel.grid, kernel.block))
         });
         let (sites, more_sites) = self.sites(&list);
         Launches { compared: list.len() as u64, fast: self.half(fast), slow: self.half(slow), grid, sites, more_sites }

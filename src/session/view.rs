@@ -27,6 +27,7 @@ pub use crate::lens::{Lens, Moment, RangeError, Steps, StepsFound, TimeRange, pa
 
 pub use crate::graph::{Column, Folds, Grouping, NodeKey, NodeKind};
 
+pub use crate::trace::MADE_UP;
 pub use crate::trace::value::rate;
 
 /// Lines of the child's output.

@@ -41,6 +41,6 @@ pub use semantics::Semantics;
 pub use site::{Module, Site, Sites};
 pub use store::{Damage, Evidence, Trace};
 pub use stream::{Stream, StreamKind, Streams};
-pub use track::Track;
+pub use track::{MADE_UP, Track};
 pub use umtui_wire::table::Layer;
 pub use value::{ArgKind, Style, Value};

@@ -6,6 +6,10 @@ use super::ids::{NameId, ProcessId};
 use std::ops::Range;
 use std::sync::Arc;
 
+/// First number that imports make up for a process or thread that has none, or one that is no number of Linux's, which end
+/// far below (`PID_MAX_LIMIT`, 2^22).
+pub const MADE_UP: u32 = 0x8000_0000;
+
 /// One thread of a process: its calls in order of completion.
 ///
 /// A call made by the program (depth 0) and the calls nested in it stand one after another, nested ones first: a

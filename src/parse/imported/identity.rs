@@ -2,8 +2,7 @@
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
-/// First number that is made up.
-const MADE_UP: u32 = 0x8000_0000;
+use crate::trace::MADE_UP;
 
 /// What an input calls a process or a thread.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]

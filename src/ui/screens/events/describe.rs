@@ -1,6 +1,6 @@
 //! An event in full, as names and values.
 
-use crate::session::view::{EventGroup, EventRow, Outcome};
+use crate::session::view::{EventGroup, EventRow, MADE_UP, Outcome};
 use crate::ui::text::format;
 
 /// Arguments one by one: a word with `=` in it begins the next, so that "bytes=64 MiB" stays together.
@@ -66,6 +66,7 @@ pub fn fields(event: &EventRow, more: &[(String, String)]) -> Vec<(String, Strin
         "" if event.thread == 0 => format!("process {}", event.pid),
         name if event.thread == 0 => format!("{name}, process {}", event.pid),
         "" => format!("{} of process {}", event.thread, event.pid),
+        name if event.thread >= MADE_UP => format!("{name}, process {}", event.pid),
         name => format!("{name} ({} of process {})", event.thread, event.pid),
     };
     let took = match event.duration_ns {
