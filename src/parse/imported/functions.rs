@@ -39,7 +39,8 @@ impl FunctionText {
 }
 
 impl Target {
-    /// A function. `arguments` is as in a signature: `ptr:ptr@32 bytes:size@40`, empty for none; see [`Call::words`].
+    /// A function. `arguments` is as in a signature: `ptr:ptr@32 bytes:size@40`, empty for none; see
+    /// [`Call::words`](super::Call::words).
     pub fn function(&mut self, layer: Layer, name: &str, arguments: &str) -> Function {
         let plain = |c: char| if c.is_whitespace() || c.is_control() || c == '(' || c == ')' { '_' } else { c };
         let mut signature: String = name.chars().take(1000).map(plain).collect();

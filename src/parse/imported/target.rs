@@ -112,7 +112,7 @@ impl Target {
         self.sayings.of(text)
     }
 
-    /// The call site with this name, to be put into [`Call::site`]. `module` is a library or program, or the source file
+    /// The call site with this name, to be put into [`Call::site`](super::Call::site). `module` is a library or program, or the source file
     /// where there is none; what is not known is empty, a line zero.
     pub fn site(&mut self, module: &str, function: &str, file: &str, line: u32) -> u64 {
         self.sites.of(module, function, file, line)
