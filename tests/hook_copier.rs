@@ -8,7 +8,7 @@ use common::{LONG, calls, files, hooked, lost, program, programs, report, signal
 use std::fs;
 use std::os::unix::fs::FileExt as _;
 use std::path::{Path, PathBuf};
-use std::process::Stdio;
+use std::process::{Child, Stdio};
 use umtui_wire::chunk::{ChunkHeader, HEADER_BYTES, KIND_EVENTS, KIND_WINDOW, STATE_SEALED};
 use umtui_wire::header::CHUNK_UNIT;
 use zerocopy::FromBytes as _;
@@ -45,11 +45,7 @@ fn the_copiers_descriptors_are_none_of_the_programs() {
     let Some(programs) = programs() else { return };
     let folder = tempfile::tempdir().unwrap();
     let (counters, recording) = (folder.path().join("counters"), folder.path().join("recording"));
-    let arguments = [counters.to_str().unwrap(), &THREADS.to_string(), "0"];
-    let mut child =
-        hooked(&recording, &program(programs, "counter", &arguments)).stdout(Stdio::null()).spawn().unwrap();
-    wait_for("the copier", LONG, || copier(child.id()).is_some());
-    let task = copier(child.id()).unwrap();
+    let (mut child, task) = counting(programs, &counters, &recording);
     // Kernels before 5.9 cannot.
     // SAFETY: closes nothing: the first number is behind the last.
     if unsafe { libc::syscall(libc::SYS_close_range, u32::MAX, u32::MAX, 0) } != 0 {
@@ -81,6 +77,15 @@ fn status(task: &Path, what: &str) -> String {
     line.unwrap_or_default().trim().to_owned()
 }
 
+/// A program whose threads count their calls for ever, once it has a copier; and that one's folder.
+fn counting(programs: &Path, counters: &Path, recording: &Path) -> (Child, PathBuf) {
+    let arguments = [counters.to_str().unwrap(), &THREADS.to_string(), "0"];
+    let child = hooked(recording, &program(programs, "counter", &arguments)).stdout(Stdio::null()).spawn().unwrap();
+    wait_for("the copier", LONG, || copier(child.id()).is_some());
+    let task = copier(child.id()).unwrap();
+    (child, task)
+}
+
 fn counted(counters: &Path) -> u64 {
     let bytes = fs::read(counters).unwrap();
     bytes.chunks_exact(64).map(|line| u64::from_le_bytes(line[..8].try_into().unwrap())).sum()
@@ -91,11 +96,7 @@ fn chunks_are_copied_by_a_thread_that_takes_no_signals_and_nothing_is_lost() {
     let Some(programs) = programs() else { return };
     let folder = tempfile::tempdir().unwrap();
     let (counters, recording) = (folder.path().join("counters"), folder.path().join("recording"));
-    let arguments = [counters.to_str().unwrap(), &THREADS.to_string(), "0"];
-    let mut child =
-        hooked(&recording, &program(programs, "counter", &arguments)).stdout(Stdio::null()).spawn().unwrap();
-    wait_for("the copier", LONG, || copier(child.id()).is_some());
-    let task = copier(child.id()).unwrap();
+    let (mut child, task) = counting(programs, &counters, &recording);
     // All but SIGKILL and SIGSTOP, which cannot be held, and the two that the C library keeps for itself.
     let held = u64::from_str_radix(&status(&task, "SigBlk"), 16).unwrap();
     assert_eq!(held | 1 << 8 | 1 << 18 | 3 << 31, u64::MAX, "{held:x}");

@@ -188,9 +188,7 @@ pub unsafe fn pointers_of_node(frame: &Frame, also: u8, found: &mut [u64]) -> u1
 
 /// Whether it is known where this kernel's parameters lie.
 fn is_described(handle: u64) -> bool {
-    let index = text::mix(handle) as usize & SEEN.len().wrapping_sub(1);
-    let key = handle.wrapping_add(GENERATION.load(Ordering::Relaxed));
-    handle != 0 && SEEN.get(index).is_some_and(|entry| entry.load(Ordering::Relaxed) == key)
+    handle != 0 && is_known(handle)
 }
 
 /// The pointers among the parameters of a kernel: the addresses of their values, or `extra` if that is null.

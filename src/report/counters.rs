@@ -11,16 +11,13 @@ use crate::lens::Selected;
 use crate::session::safe::safe;
 use crate::trace::activity::TextId;
 use crate::trace::range_record::RangeRecord;
+use crate::trace::sampled::{DOMAIN, THREAD};
 use crate::trace::{Bytes, MADE_UP, Range, RangeKind, Sampled, Trace, Track, TrackId};
 
 /// Series that the text lists.
 const LISTED: usize = 40;
 /// Most characters of a name.
 const NAME: usize = 48;
-/// The domain of samples.
-const DOMAIN: &str = "counter";
-/// What the thread is called that they are marks of.
-const THREAD: &str = "counters";
 
 /// A series of a counter. Times are ns since the trace's first event.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]

@@ -5,6 +5,11 @@ use std::cmp::Ordering;
 use std::fmt;
 use umtui_wire::activity as wire;
 
+/// The domain of the marks that an import makes of the samples of counters.
+pub const DOMAIN: &str = "counter";
+/// What the thread is called that they are marks of, one of each process.
+pub const THREAD: &str = "counters";
+
 /// First whole numbers that are too large for 64 bits, as floating point.
 const BEYOND: f64 = 18_446_744_073_709_551_616.0;
 const BELOW: f64 = -9_223_372_036_854_775_808.0;

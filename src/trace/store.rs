@@ -162,15 +162,25 @@ impl Trace {
         ended.chain(open).chain(others).max().unwrap_or(0).max(self.start_ns())
     }
 
-    /// When a process is last known to have been there, ns: its newest sign of life, or what it did after that.
+    /// When each process is last known to have been there, ns: its newest sign of life, or what it did after that.
     #[must_use]
-    pub fn process_end_ns(&self, id: ProcessId) -> u64 {
-        let told = self.process(id).map_or(0, |process| process.last_ns);
-        let tracks = self.tracks.iter().filter(|track| track.process == id);
-        let calls = tracks.flat_map(Track::chunks).map(|chunk| chunk.summary().max_end_ns);
-        let lanes = self.activities.lanes().iter().filter(|lane| lane.process == id);
-        let work = lanes.flat_map(|lane| lane.spans(0..lane.len())).map(|(_, (_, last))| last);
-        calls.chain(work).max().unwrap_or(0).max(told)
+    pub fn process_ends(&self) -> Vec<u64> {
+        let mut ends: Vec<u64> = self.processes.iter().map(|process| process.last_ns).collect();
+        let calls = self
+            .tracks
+            .iter()
+            .flat_map(|track| track.chunks().map(|chunk| (track.process, chunk.summary().max_end_ns)));
+        let work = self
+            .activities
+            .lanes()
+            .iter()
+            .flat_map(|lane| lane.spans(0..lane.len()).map(|(_, (_, last))| (lane.process, last)));
+        for (process, last) in calls.chain(work) {
+            if let Some(end) = ends.get_mut(process.index()) {
+                *end = last.max(*end);
+            }
+        }
+        ends
     }
 
     fn summaries(&self) -> impl Iterator<Item = &Summary> {

@@ -12,6 +12,7 @@ use super::work::Work;
 use crate::trace::Sampled;
 use crate::trace::activity::Told;
 use crate::trace::activity::evidence::What;
+use crate::trace::sampled::{DOMAIN, THREAD};
 use rustc_hash::FxHasher;
 use std::hash::{Hash, Hasher};
 use std::io;
@@ -19,10 +20,6 @@ use umtui_wire::activity as wire;
 
 /// Pieces of work at time zero that are kept until it is known what that means.
 const ZEROS: usize = 1 << 18;
-/// The thread of counters.
-const COUNTERS: &str = "counters";
-/// The domain of their samples.
-const COUNTER: &str = "counter";
 
 impl Target {
     /// A sum of unified memory that the input has without the events behind it.
@@ -86,7 +83,7 @@ impl Target {
     ) -> io::Result<()> {
         let thread = self.counters_of(process);
         let name = if series.is_empty() { self.text(counter) } else { self.text(&[counter, series].join(" ")) };
-        let domain = self.text(COUNTER);
+        let domain = self.text(DOMAIN);
         let (payload_type, bits) = value.payload();
         let payload = Some((payload_type as u16 | wire::PAYLOAD_SAMPLE as u16, bits));
         let range = Range { name, domain, start, end: Some(start), payload, ..Range::default() };
@@ -100,7 +97,7 @@ impl Target {
     fn counters_of(&mut self, process: Process) -> Thread {
         let known = self.processes.get(process.0 as usize).and_then(|state| state.counters);
         known.unwrap_or_else(|| {
-            let thread = self.thread(process, &Key::text(COUNTERS));
+            let thread = self.thread(process, &Key::text(THREAD));
             if let Some(state) = self.processes.get_mut(process.0 as usize) {
                 state.counters = Some(thread);
             }

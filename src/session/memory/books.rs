@@ -280,9 +280,8 @@ impl Model {
     ) -> bool {
         let books = &mut self.books;
         let Some((version, table)) = books.table.key().copied().zip(books.table.get().cloned()) else { return false };
-        let processes = (0..u16::MAX).map(ProcessId).take(self.trace.processes.len());
-        let trace = &self.trace;
-        let ended: Vec<Option<u64>> = processes.map(|id| ended(id).then(|| trace.process_end_ns(id))).collect();
+        let ends = (0..u16::MAX).map(ProcessId).zip(self.trace.process_ends());
+        let ended: Vec<Option<u64>> = ends.map(|(id, end)| ended(id).then_some(end)).collect();
         let has_ended = ended.iter().flatten().count();
         let before = books.order.key().copied();
         let of: OrderOf = (

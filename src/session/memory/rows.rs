@@ -142,17 +142,25 @@ impl Model {
         }
         let window: Vec<u32> = order.iter().skip(first).take(request.rows).copied().collect();
         let total = order.len() as u64;
-        let rows = window.iter().filter_map(|&number| self.allocation(&table, number as usize, around, now)).collect();
+        let ends = self.trace.process_ends();
+        let mut row = |number| self.allocation(&table, number, (around, &ends), now);
+        let rows = window.iter().filter_map(|&number| row(number as usize)).collect();
         let details = request.details.and_then(|id| {
             let number = table.find(id)?;
-            let row = self.allocation(&table, number, around, now)?;
+            let row = self.allocation(&table, number, (around, &ends), now)?;
             Some((id, self.details_of(&table, number, &row)))
         });
         AllocationsRows { total, first: first as u64, cursor: cursor.map(|row| row as u64), rows, details }
     }
 
-    /// The row of the allocation with this number.
-    fn allocation(&mut self, table: &Table, number: usize, around: &Around<'_>, now: u64) -> Option<AllocationRow> {
+    /// The row of the allocation with this number; `ends` is when each process was last there.
+    fn allocation(
+        &mut self,
+        table: &Table,
+        number: usize,
+        (around, ends): (&Around<'_>, &[u64]),
+        now: u64,
+    ) -> Option<AllocationRow> {
         let block = table.get(number)?;
         let one = &block.allocation;
         let trace = &self.trace;
@@ -164,7 +172,9 @@ impl Model {
         let cached = self.books.allocator(one.site).is_some();
         let state = state(one, (around.ended)(block.process), table.is_temporary(number), cached);
         let seen = match state {
-            AllocationState::Leaked | AllocationState::Cached => trace.process_end_ns(block.process),
+            AllocationState::Leaked | AllocationState::Cached => {
+                ends.get(block.process.index()).copied().unwrap_or(now)
+            }
             _ => now,
         };
         let has_faults = trace.activities.recorded(What::Faults);
