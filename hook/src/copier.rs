@@ -49,20 +49,27 @@ impl Images {
 }
 
 /// Ready to be written to.
+#[unsafe(link_section = ".data.small")]
 static SPARE: Images = Images::new();
 /// To be copied.
+#[unsafe(link_section = ".data.small")]
 static FULL: Images = Images::new();
 /// How many lie in [`FULL`].
+#[unsafe(link_section = ".data.small")]
 static WAITING: AtomicU32 = AtomicU32::new(0);
 /// Windows that there are.
+#[unsafe(link_section = ".data.small")]
 static MADE: AtomicU32 = AtomicU32::new(0);
 /// Windows that there should be.
+#[unsafe(link_section = ".data.small")]
 static WANTED: AtomicU32 = AtomicU32::new(0);
 /// Nonzero: there is something to do. The thread sleeps on it.
+#[unsafe(link_section = ".data.small")]
 static WORK: AtomicU32 = AtomicU32::new(0);
 #[unsafe(link_section = ".data.small")]
 static LIFE: spawn::Life = spawn::Life::new();
 /// The recording that has a copier, by its generation.
+#[unsafe(link_section = ".data.small")]
 static OF: AtomicU64 = AtomicU64::new(0);
 
 /// Starts the copier of this recording. When the program has initialised the driver: from then on there are threads

@@ -12,7 +12,7 @@
  *   rank              what a rank does
  *   server N          a server, started by exec, that forks N children on request, ten calls each
  *   serve             that server
- *   forks N CALLS     N children, one after the other; prints how long that took, us
+ *   forks N CALLS     N children, one after the other; prints how long that took, us, and the page faults of them all
  *   rolls N           two threads make calls while N children are made, a hundred each; says how many calls the parent began */
 #define _GNU_SOURCE
 #include "fake.h"
@@ -25,6 +25,7 @@
 #include <spawn.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -297,7 +298,9 @@ static void forks(long count, long each) {
         check(end_of(child) == 0, "child");
     }
     clock_gettime(CLOCK_MONOTONIC, &to);
-    printf("%ld\n", (to.tv_sec - from.tv_sec) * 1000000 + (to.tv_nsec - from.tv_nsec) / 1000);
+    struct rusage children;
+    getrusage(RUSAGE_CHILDREN, &children);
+    printf("%ld %ld\n", (to.tv_sec - from.tv_sec) * 1000000 + (to.tv_nsec - from.tv_nsec) / 1000, children.ru_minflt);
 }
 
 static int go, stop;

@@ -89,8 +89,10 @@ pub fn after_fork() {
 }
 
 /// Where the functions are while the thread starts.
+#[unsafe(link_section = ".data.small")]
 static FUNCTIONS: AtomicUsize = AtomicUsize::new(0);
 /// The first pause that it has to know of: it may come before the thread has got a processor.
+#[unsafe(link_section = ".data.small")]
 static FIRST_MOMENT: AtomicU32 = AtomicU32::new(0);
 
 /// Starts the thread; `functions` stay for good. False if there can be none.

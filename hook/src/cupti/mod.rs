@@ -47,13 +47,18 @@ const ON: u32 = 2;
 /// No records come, or none any more.
 const OFF: u32 = 3;
 
+#[unsafe(link_section = ".data.small")]
 static STATE: AtomicU32 = AtomicU32::new(NONE);
 /// The process that records come from: a child of vfork shares our memory.
+#[unsafe(link_section = ".data.small")]
 static OWNER: AtomicU32 = AtomicU32::new(0);
+#[unsafe(link_section = ".data.small")]
 static SUBSCRIBER: AtomicUsize = AtomicUsize::new(0);
 /// Kinds of activity that were enabled, a bit for each.
+#[unsafe(link_section = ".data.small")]
 static ENABLED: core::sync::atomic::AtomicU64 = core::sync::atomic::AtomicU64::new(0);
 /// Somebody else began to use CUPTI before us.
+#[unsafe(link_section = ".data.small")]
 static TAKEN: AtomicU32 = AtomicU32::new(0);
 
 /// `CUPTI_ERROR_MULTIPLE_SUBSCRIBERS_NOT_SUPPORTED`.

@@ -8,7 +8,7 @@
 //! place is taken, and is written last.
 
 use core::cell::UnsafeCell;
-use core::sync::atomic::{AtomicU8, Ordering, compiler_fence};
+use core::sync::atomic::{AtomicBool, AtomicU8, Ordering, compiler_fence};
 
 use umtui_wire::activity::Range;
 
@@ -231,6 +231,9 @@ struct Place(UnsafeCell<Stack>);
 unsafe impl Sync for Place {}
 static PLACES: [Place; STACKS] = [const { Place(UnsafeCell::new(Stack::new())) }; STACKS];
 static TAKEN: [AtomicU8; STACKS] = [const { AtomicU8::new(0) }; STACKS];
+/// Whether one was ever taken: a child of fork then need not look.
+#[unsafe(link_section = ".data.small")]
+static USED: AtomicBool = AtomicBool::new(false);
 
 #[inline]
 fn place(number: u32) -> Option<usize> {
@@ -265,6 +268,7 @@ fn take(thread: &mut Thread) {
     if thread.ending == 0 {
         let is_free = |taken: &AtomicU8| taken.compare_exchange(0, 1, Ordering::AcqRel, Ordering::Relaxed).is_ok();
         if let Some(index) = TAKEN.iter().position(|taken| taken.load(Ordering::Relaxed) == 0 && is_free(taken)) {
+            USED.store(true, Ordering::Relaxed);
             thread.stack = (index as u32).wrapping_add(1);
             if let Some(stack) = existing(thread) {
                 (stack.depth, stack.deeper, stack.name) = (0, 0, 0);
@@ -286,6 +290,9 @@ pub fn leave(thread: &mut Thread) {
 
 /// In a child after fork: the other threads are not here.
 pub fn after_fork(thread: &Thread) {
+    if !USED.load(Ordering::Relaxed) {
+        return;
+    }
     let own = place(thread.stack);
     for (index, taken) in TAKEN.iter().enumerate() {
         if Some(index) != own && taken.load(Ordering::Relaxed) != 0 {
