@@ -1,12 +1,14 @@
 #!/bin/bash
 # What recording costs a program of many processes, on the wall, medians of runs in turn.
 #
-#   tests/gpu/forks.sh UMTUI [RUNS] [WORKERS]     WORKERS: children that use CUDA, 160 if not said
+#   tests/gpu/forks.sh UMTUI [RUNS] [WORKERS] [KIND]     WORKERS: children that use CUDA, 160 if not said. KIND: only
+#                                                        those whose name begins so, e.g. work
 set -u
 here=$(cd "$(dirname "$0")" && pwd)
 umtui=$(realpath "$1")
 runs=${2:-3}
 workers=${3:-160}
+only=${4:-}
 work=$(mktemp -d)
 memory=$(mktemp -d -p /dev/shm)
 export PATH=$PATH:/usr/local/cuda/bin
@@ -25,6 +27,7 @@ one() {
 }
 for run in $(seq "$runs"); do
     for kind in "idle 500 1" "idle 1000 8" "refused 1000 8" "work $workers 8"; do
+        [ "${kind#"$only"}" != "$kind" ] || [ -z "$only" ] || continue
         one "$kind" untraced "$memory/none" env
         one "$kind" loaded "$memory/none" env "LD_PRELOAD=$hook"
         one "$kind" shm "$memory/rec" "$umtui" record -o "$memory/rec" --
