@@ -54,6 +54,17 @@ fn a_sandbox_that_forbids_opening_files_stops_the_recording_only() {
 }
 
 #[test]
+fn a_sandbox_that_hides_who_we_are_and_what_is_in_memory_hides_no_function() {
+    let Some(programs) = programs() else { return };
+    // Before the first call nothing is known of the program's libraries, and where no memory can be read nothing would be.
+    for (what, when) in ["pid", "memory"].iter().flat_map(|what| [(what, "early"), (what, "late")]) {
+        let recording = tempfile::tempdir().unwrap();
+        let Some(report) = sandbox(programs, recording.path(), what, when, recording.path()) else { return };
+        assert_eq!(lost(&report), 0, "{what} {when}: {report}");
+    }
+}
+
+#[test]
 fn calls_that_could_not_wait_for_the_file_are_counted() {
     let Some(programs) = programs() else { return };
     let folder = tempfile::tempdir().unwrap();

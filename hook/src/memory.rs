@@ -90,8 +90,9 @@ fn copy(address: usize, buffer: &mut [u8]) -> bool {
         let read = unsafe { sys::call(libc::SYS_process_vm_readv, arguments) };
         match sys::errno(read) {
             None => return read as usize == buffer.len(),
-            Some(libc::ENOSYS | libc::EPERM | libc::EACCES) => REFUSED.store(true, Ordering::Relaxed),
-            Some(_) => return false,
+            Some(libc::EFAULT) => return false,
+            // Whatever a sandbox says, as it does who we are.
+            Some(_) => REFUSED.store(true, Ordering::Relaxed),
         }
     }
     copy_by_file(address, buffer)
@@ -102,19 +103,29 @@ fn copy(address: usize, buffer: &mut [u8]) -> bool {
 fn copy_by_file(address: usize, buffer: &mut [u8]) -> bool {
     let memory = sys::open(c"/proc/self/mem", libc::O_RDONLY, 0);
     if sys::failed(memory) {
-        // Nothing is left but to look where something was a moment ago.
-        if address < PAGE || !is_mapped(address as u64) || !is_mapped(address.saturating_add(buffer.len()) as u64) {
-            return false;
-        }
-        for (at, byte) in buffer.iter_mut().enumerate() {
-            // SAFETY: it is mapped, unless another thread has unmapped it just now.
-            *byte = unsafe { (address as *const u8).wrapping_add(at).read_volatile() };
-        }
-        return true;
+        return copy_if_mapped(address, buffer);
     }
     let read = sys::read_at(memory as i32, buffer, address as u64);
     sys::close(memory as i32);
-    read == buffer.len() as isize
+    match sys::errno(read) {
+        None => read as usize == buffer.len(),
+        // Nothing lies there, or at no address of that kind.
+        Some(libc::EIO | libc::EFAULT | libc::EINVAL) => false,
+        Some(_) => copy_if_mapped(address, buffer),
+    }
+}
+
+/// Where the kernel reads nothing for us, nothing is left but to look where something was a moment ago.
+fn copy_if_mapped(address: usize, buffer: &mut [u8]) -> bool {
+    let last = address.saturating_add(buffer.len()).saturating_sub(1);
+    if address < PAGE || !is_mapped(address as u64) || !is_mapped(last as u64) {
+        return false;
+    }
+    for (at, byte) in buffer.iter_mut().enumerate() {
+        // SAFETY: it is mapped, unless another thread has unmapped it just now.
+        *byte = unsafe { (address as *const u8).wrapping_add(at).read_volatile() };
+    }
+    true
 }
 
 /// Whether something lies at an address. Where the kernel does not answer, there is.

@@ -1,5 +1,6 @@
 /* sandbox WHAT WHEN CALLS [PATH]: as limits.c, with something taken away by the kernel's filter or by a change of place.
  *   openat: it fails        trap: it fails by SIGSYS, whose handler calls CUDA        shared: no file can be mapped shared
+ *   pid: getpid fails        memory: the calls by which memory is read fail, each in a way of its own
  *   slow: a file takes a second and a half to be made; meanwhile another thread makes 50 calls
  *   space: no more address space    chdir: to the root    chroot: into PATH    unlink, replace: of the files in PATH
  * Prints how many calls succeeded and were begun, and whether errno stayed as it was over each of them. */
@@ -42,6 +43,22 @@ static void forbid_shared(void) {
         LOAD(nr),      UNLESS(SYS_mmap, 4),
         LOAD(args[3]), BPF_STMT(BPF_ALU | BPF_AND | BPF_K, MAP_SHARED | MAP_ANONYMOUS),
         UNLESS(MAP_SHARED, 1), RETURN(SECCOMP_RET_ERRNO | ENODEV),
+        RETURN(SECCOMP_RET_ALLOW)};
+    filter(code, sizeof code / sizeof *code);
+}
+
+static void forbid_pid(void) {
+    struct sock_filter code[] = {LOAD(nr), UNLESS(SYS_getpid, 1), RETURN(SECCOMP_RET_ERRNO | EPERM), RETURN(SECCOMP_RET_ALLOW)};
+    filter(code, sizeof code / sizeof *code);
+}
+
+static void forbid_reading(void) {
+    struct sock_filter code[] = {
+        LOAD(nr),
+        UNLESS(SYS_process_vm_readv, 1),
+        RETURN(SECCOMP_RET_ERRNO | EINVAL),
+        UNLESS(SYS_pread64, 1),
+        RETURN(SECCOMP_RET_ERRNO | ENOSYS),
         RETURN(SECCOMP_RET_ALLOW)};
     filter(code, sizeof code / sizeof *code);
 }
@@ -97,6 +114,8 @@ static pthread_t other;
 
 static void take(const char *what, const char *path) {
     if (!strcmp(what, "openat")) forbid_openat(SECCOMP_RET_ERRNO | EPERM);
+    if (!strcmp(what, "pid")) forbid_pid();
+    if (!strcmp(what, "memory")) forbid_reading();
     if (!strcmp(what, "trap")) {
         struct sigaction action = {.sa_sigaction = refuse, .sa_flags = SA_SIGINFO};
         sigaction(SIGSYS, &action, 0);
