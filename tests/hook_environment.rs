@@ -190,6 +190,15 @@ fn limits_on_files_and_descriptors_send_no_signal() {
         let text = report_text(&[&recording]);
         assert!(text.contains(&format!("recording stopped: {expected}")), "{what} {when}: {text}");
     }
+    // Where nothing at all may be written, by either way of recording: there is no file, or not more than there was.
+    let plain = outcome(&run(faked(programs, "limits", &["empty", "early", "20000"])));
+    for (when, place) in ["early", "late"].iter().flat_map(|when| [(when, "mapped"), (when, "written")]) {
+        let recording = folder.path().join(format!("empty-{when}-{place}"));
+        let mut command = hooked(&recording, &faked(programs, "limits", &["empty", when, "20000"]));
+        command.env("UMTUI_PLACE", place);
+        assert_eq!(status(&run(command)), plain.0, "{when} {place}");
+        assert_eq!(files(&recording, "umt").is_empty(), *when == "early", "{when} {place}");
+    }
 }
 
 #[test]

@@ -138,6 +138,35 @@ fn where_it_is_written_by_calls_the_end_and_a_kill_leave_a_good_file() {
 }
 
 #[test]
+fn where_it_is_written_who_ends_without_a_word_loses_nothing() {
+    let Some(programs) = programs() else { return };
+    for (how, calls_made) in
+        [("_exit", "100"), ("quick_exit", "100"), ("exec", "100"), ("_exit", "5000"), ("exec", "1")]
+    {
+        let command = faked(programs, "sudden", &[how, calls_made]);
+        let plain = outcome(&run(common::again(&command)));
+        assert!(plain.0 == 5 && plain.1.contains("child 7"), "{plain:?}");
+        for place in ["mapped", "written"] {
+            let folder = tempfile::tempdir().unwrap();
+            let mut hooked = hooked(folder.path(), &command);
+            hooked.env("UMTUI_PLACE", place);
+            assert_eq!(outcome(&run(hooked)), plain, "{how} {place}");
+            let report = report(&[folder.path()]);
+            let made = calls_made.parse::<u64>().unwrap() * 2;
+            assert_eq!((layer(&report, "driver"), lost(&report)), (made, 0), "{how} {calls_made} {place}");
+        }
+    }
+    // And calls from destructors that run after ours.
+    let folder = tempfile::tempdir().unwrap();
+    let command = common::program(programs, "exit_order", &[]);
+    let mut hooked = hooked(folder.path(), &command);
+    hooked.env("UMTUI_PLACE", "written");
+    assert_eq!(outcome(&run(hooked)), outcome(&run(command)));
+    let report = report(&[folder.path()]);
+    assert_eq!((calls(&report, "cudaMalloc"), calls(&report, "cudaFree"), lost(&report)), (4, 4, 0));
+}
+
+#[test]
 fn where_it_is_written_desks_in_the_place_of_old_calls_are_clean() {
     let Some(programs) = programs() else { return };
     // The second chunk of desks comes when the file is as long as it may be.

@@ -1,10 +1,10 @@
 //! `_exit` and `_Exit`, interposed: programs that end so run no exit handlers (workers of Python's `multiprocessing`), and
 //! what the GPU did last would be missing.
 
-use core::ffi::{CStr, c_int};
+use core::ffi::{CStr, c_int, c_void};
 use core::sync::atomic::{AtomicUsize, Ordering};
 
-use crate::{cupti, loader, sys};
+use crate::{cupti, file, loader, spawn, sys};
 
 static EXIT: AtomicUsize = AtomicUsize::new(0);
 static EXIT_C99: AtomicUsize = AtomicUsize::new(0);
@@ -15,11 +15,18 @@ pub fn prepare() {
         let name: &CStr = name;
         place.store(loader::symbol(libc::RTLD_NEXT, name) as usize, Ordering::Release);
     }
+    spawn::at_quick_exit(quick);
+}
+
+/// As for `_exit`, which `quick_exit` does not call by its name.
+unsafe extern "C" fn quick(_: *mut c_void) {
+    file::write_at_once();
 }
 
 fn end(real: &AtomicUsize, status: c_int) -> ! {
     type Real = unsafe extern "C" fn(c_int) -> !;
     cupti::flush_at_once();
+    file::write_at_once();
     match real.load(Ordering::Acquire) {
         0 => sys::exit(status),
         // SAFETY: the C library's function, or another tool's of that name.

@@ -152,6 +152,7 @@ fn begin(fd: i32, config: &Config, clock: &Clock, pid: u32, host: &[u8; 64]) -> 
     count_early();
     write_cost();
     if written::is_on() {
+        within_limit(0, HEADER_BYTES as u64)?;
         // SAFETY: the header page, which stays.
         sys::write_at(fd, unsafe { core::slice::from_raw_parts(mapped.cast::<u8>(), HEADER_BYTES) }, 0)?;
     }
@@ -405,6 +406,16 @@ pub fn ended() {
     if let Some(state) = live!(state, AtomicU32) {
         let _ =
             state.compare_exchange(header::STATE_RECORDING, header::STATE_ENDED, Ordering::Release, Ordering::Relaxed);
+        nudge(clock::triple());
+    }
+}
+
+/// The process is about to become another one, or to end at once: what a file has not got that is written from time to time
+/// is written now.
+pub fn write_at_once() {
+    // Not in a child of vfork, which has the parent's memory.
+    if written::is_on() && live!(pid, AtomicU32).is_some_and(|pid| pid.load(Ordering::Relaxed) == sys::pid()) {
+        let _held = sys::SignalsHeld::hold();
         nudge(clock::triple());
     }
 }

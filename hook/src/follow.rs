@@ -10,7 +10,7 @@ use core::mem::MaybeUninit;
 use core::sync::atomic::{AtomicUsize, Ordering};
 
 use crate::kept::{Kept, List, PRELOAD, PRELOAD_MAX, current, find, join, lacking, strings, value};
-use crate::{arch, cupti, loader, sys, text};
+use crate::{arch, cupti, file, loader, sys, text};
 
 /// The functions that are interposed.
 #[derive(Clone, Copy)]
@@ -110,12 +110,18 @@ fn address(function: Function) -> usize {
     REAL.get(function as usize).map_or(0, |real| real.load(Ordering::Acquire))
 }
 
+/// Before the process becomes another one.
+fn write_down() {
+    cupti::flush_at_once();
+    file::write_at_once();
+}
+
 fn real(function: Function, words: [usize; 6]) -> c_int {
     type Real = unsafe extern "C" fn(usize, usize, usize, usize, usize, usize) -> c_int;
     let address = address(function);
     let [a, b, c, d, e, f] = words;
     if !matches!(function, Function::Spawn | Function::Spawnp) {
-        cupti::flush_at_once();
+        write_down();
     }
     if address != 0 {
         // SAFETY: the function takes as many of these words as it has arguments; the caller answers for them.
@@ -242,7 +248,7 @@ unsafe extern "C" fn variadic(kind: usize, registers: *const usize, stack: *cons
         (Some(result), _) => Answer { decided: 1, value: result as usize },
         (None, 0) => Answer { decided: 1, value: real(function, words) as usize },
         (None, address) => {
-            cupti::flush_at_once();
+            write_down();
             Answer { decided: 0, value: address }
         }
     }

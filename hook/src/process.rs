@@ -5,7 +5,7 @@ use core::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 use crate::arch::{self, Trampoline};
 use crate::{
     capture, chunks, clock, config, copier, cupti, definitions, desks, ending, evidence, file, follow, kept, kernels,
-    left_out, loader, modules, nvtx, objects, sites, slots, symbols, sys, thread,
+    left_out, loader, modules, nvtx, objects, sites, slots, symbols, sys, thread, written,
 };
 
 /// A page that the kernel wipes in a child after fork or clone, so one load tells a child from its parent.
@@ -205,6 +205,8 @@ unsafe extern "C" fn load() {
 unsafe extern "C" fn unload() {
     if generation() != 0 {
         file::ended();
+        // SAFETY: the calling thread's own state.
+        written::ends(unsafe { &mut *arch::thread() });
     }
 }
 

@@ -122,16 +122,21 @@ pub type AtExit = unsafe extern "C" fn(*mut c_void);
 /// driver has been initialised runs before the driver's and CUPTI's own.
 pub fn at_exit(function: AtExit) {
     type Register = unsafe extern "C" fn(AtExit, *mut c_void, *mut c_void) -> i32;
-    type RegisterQuick = unsafe extern "C" fn(AtExit, *mut c_void) -> i32;
-    let (register, quick) = (loader::own(c"__cxa_atexit"), loader::own(c"__cxa_at_quick_exit"));
+    let register = loader::own(c"__cxa_atexit");
     let nothing = core::ptr::null_mut();
-    // SAFETY: the C library's functions; we are never unloaded.
-    unsafe {
-        if !register.is_null() {
-            core::mem::transmute::<*mut c_void, Register>(register)(function, nothing, nothing);
-        }
-        if !quick.is_null() {
-            core::mem::transmute::<*mut c_void, RegisterQuick>(quick)(function, nothing);
-        }
+    if !register.is_null() {
+        // SAFETY: the C library's function; we are never unloaded.
+        unsafe { core::mem::transmute::<*mut c_void, Register>(register)(function, nothing, nothing) };
+    }
+    at_quick_exit(function);
+}
+
+/// Has the function called at `quick_exit`.
+pub fn at_quick_exit(function: AtExit) {
+    type Register = unsafe extern "C" fn(AtExit, *mut c_void) -> i32;
+    let register = loader::own(c"__cxa_at_quick_exit");
+    if !register.is_null() {
+        // SAFETY: the C library's function; we are never unloaded.
+        unsafe { core::mem::transmute::<*mut c_void, Register>(register)(function, core::ptr::null_mut()) };
     }
 }

@@ -4,7 +4,7 @@ use core::ffi::c_void;
 use core::sync::atomic::{AtomicU32, AtomicUsize, Ordering, compiler_fence};
 use umtui_wire::chunk::{ChunkHeader, Desk, OpenCall};
 
-use crate::{arch, chunks, desks, file, loader, nvtx, record, sys};
+use crate::{arch, chunks, desks, file, loader, nvtx, record, sys, written};
 
 /// A thread's state, in static thread-local storage. Only its own thread (and its signal handlers) use it.
 #[repr(C, align(64))]
@@ -97,7 +97,7 @@ impl Thread {
     /// Its chunk may be written to again, the quick way too if that can be: up to the next clock reading, and as long
     /// as the duration of no open call outgrows 32 bits.
     pub fn go_on(&mut self) {
-        let quick = self.has_chunk() && self.deeper == 0 && self.ending == 0;
+        let quick = self.has_chunk() && self.deeper == 0 && self.ending == 0 && !written::is_last(self);
         self.quick_until = if quick { self.clock_due.min(self.longest_quick()) } else { 0 };
         self.busy = 0;
         // At once, since a handler may come in between and do the same.
@@ -142,10 +142,14 @@ impl Thread {
         }
     }
 
-    /// After a call: hands on if the thread is ending and this was its outermost call.
+    /// After a call: hands on if the thread is ending and this was its outermost call; and sees to it that the file has the
+    /// call if the process is.
     pub fn hand_on_if_ending(&mut self) {
         if self.ending != 0 && self.depth() == 0 {
             self.hand_on();
+        }
+        if written::is_last(self) {
+            file::write_at_once();
         }
     }
 

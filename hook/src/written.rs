@@ -5,7 +5,7 @@
 //! a clock reading, and at the end, what is new is written to the file. What the file has not got is lost when the
 //! process is killed, and counted where the file cannot take it.
 
-use core::sync::atomic::{AtomicBool, AtomicPtr, AtomicU32, AtomicU64, Ordering};
+use core::sync::atomic::{AtomicBool, AtomicPtr, AtomicU32, AtomicU64, AtomicUsize, Ordering};
 use umtui_wire::chunk::{self, ChunkHeader, DESK_BYTES, DESKS_AT, Desk};
 use umtui_wire::frame::is_event;
 use umtui_wire::header::{CHUNK_UNIT, FileHeader, HEADER_BYTES};
@@ -13,12 +13,17 @@ use umtui_wire::record::{Head, SLOT_BYTES};
 
 use crate::file::OpenFile;
 use crate::lock::{Held, TryLock};
+use crate::thread::{BUSY, Thread};
 use crate::{chunks, file, space};
 
 #[unsafe(link_section = ".data.small")]
 static ON: AtomicBool = AtomicBool::new(false);
 #[unsafe(link_section = ".data.small")]
 static FLUSHING: TryLock = TryLock::new();
+
+/// The thread in which the process ends in order, by the address of its state.
+#[unsafe(link_section = ".data.small")]
+static LAST: AtomicUsize = AtomicUsize::new(0);
 
 /// A chunk in private memory.
 struct Entry {
@@ -52,10 +57,26 @@ pub fn begin(on: bool) {
         return;
     }
     FLUSHING.reset();
+    LAST.store(0, Ordering::Relaxed);
     for entry in &ENTRIES {
         entry.chunk.store(core::ptr::null_mut(), Ordering::Relaxed);
         entry.lock.reset();
     }
+}
+
+/// The process ends, in this thread: destructors that run after ours may call CUDA, and nothing comes after them.
+pub fn ends(thread: &mut Thread) {
+    if is_on() {
+        LAST.store(core::ptr::from_mut(thread) as usize, Ordering::Relaxed);
+        if thread.busy == 0 && thread.quick_until != BUSY {
+            thread.quick_until = 0;
+        }
+    }
+}
+
+/// Whether what this thread does from now on is written at once.
+pub fn is_last(thread: &Thread) -> bool {
+    LAST.load(Ordering::Relaxed) == core::ptr::from_ref(thread) as usize
 }
 
 /// Takes a chunk in that is to be written.

@@ -1,5 +1,5 @@
 /* limits WHAT WHEN CALLS [DIR]: makes CALLS calls with something taken away, early (before the first call) or late (after some).
- *   fsize BYTES-less: no file may grow beyond 128 KiB    nofile: no descriptor may be opened
+ *   fsize: no file may grow beyond 128 KiB    empty: no file may grow at all    nofile: no descriptor may be opened
  *   close: descriptors 0 to 1024 are closed, files of the program's own opened in their place, which must stay as they are
  *   vanish: DIR is removed with all in it                none: nothing is taken away
  * Prints how many calls succeeded, and whether errno stayed as it was over each of them. */
@@ -21,6 +21,7 @@ static void take(const char *what, const char *dir) {
         limit.rlim_cur = limit.rlim_max = 128 << 10;
         setrlimit(RLIMIT_FSIZE, &limit);
     }
+    if (!strcmp(what, "empty")) setrlimit(RLIMIT_FSIZE, &limit);
     if (!strcmp(what, "nofile")) setrlimit(RLIMIT_NOFILE, &limit);
     if (!strcmp(what, "close")) {
         for (int i = 0; i <= 1024; i++) close(i);
