@@ -78,6 +78,26 @@ fn a_handler_that_jumps_out_of_the_hook_costs_at_most_that_call() {
 }
 
 #[test]
+fn a_child_of_a_handlers_fork_that_goes_on_leaves_its_parents_file_alone() {
+    let Some(programs) = programs() else { return };
+    for (clock, place) in [("ticks", "mapped"), ("monotonic", "mapped"), ("ticks", "written")] {
+        let folder = tempfile::tempdir().unwrap();
+        let mut command = hooked(folder.path(), &faked(programs, "snapshot", &["120"]));
+        command.env("UMTUI_CLOCK", clock).env("UMTUI_PLACE", place);
+        let (status, stdout, stderr) = outcome(&run(command));
+        assert_eq!(status, 5, "{stdout} {stderr}");
+        assert!(stdout.starts_with("120 forks, 0 ended badly"), "{stdout}");
+        // The parent has made by far the most calls.
+        let all = files(folder.path(), "umt");
+        let reports = all.iter().map(|file| report(&[file]));
+        let parent = reports.max_by_key(|report| layer(report, "driver")).unwrap();
+        let begun = number_after(&stdout, "begun ");
+        assert_eq!((layer(&parent, "driver"), lost(&parent)), (begun, 0), "{clock} {place}");
+        assert_eq!(parent["trace"]["truncated"], false, "{clock} {place}");
+    }
+}
+
+#[test]
 fn exceptions_cross_calls_and_the_depth_recovers() {
     let Some(programs) = programs() else { return };
     if !programs.join("throws").exists() {

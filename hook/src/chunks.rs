@@ -9,7 +9,7 @@ use umtui_wire::record::{Head, KIND_CLOCK, KIND_THREAD, SLOT_BYTES, Slot};
 
 use crate::file::{FIRST_BYTES, OpenFile};
 use crate::thread::Thread;
-use crate::{clock, copier, definitions, evidence, file, nvtx, space, sys, written};
+use crate::{clock, copier, definitions, desks, evidence, file, nvtx, space, sys, written};
 
 /// Bytes left in a chunk for which another thread goes on in it.
 const WORTH_GOING_ON: u32 = 64 * SLOT_BYTES as u32;
@@ -354,6 +354,17 @@ pub fn hand_back(thread: &mut Thread) {
             return;
         }
     }
+}
+
+/// In a child after fork: a signal handler may have forked in the midst of a call, and its thread goes on with that here,
+/// as if the file were still its own. What it writes then must not come into the parent's, which has gone on as well.
+pub fn leave_to_parent(thread: &Thread) {
+    if written::is_on() || !thread.has_chunk() || !thread.is_amid_a_call() {
+        return;
+    }
+    desks::leave_to_parent(thread);
+    // SAFETY: the image lies in its window, behind the header. Of its records none is read again here.
+    unsafe { sys::map_private_over(thread.chunk.cast::<u8>().sub(chunk::HEADER_BYTES), CHUNK_UNIT as usize) };
 }
 
 /// In a child after fork: the spare chunks are the parent's.

@@ -11,7 +11,7 @@ use umtui_wire::record::{FLAG_NO_ARGUMENTS, pack_site};
 
 use crate::lock::TryLock;
 use crate::thread::Thread;
-use crate::{chunks, slots};
+use crate::{chunks, slots, sys};
 
 /// Chunks of desks that are mapped; each holds 63.
 static PAGES: [AtomicPtr<ChunkHeader>; 256] = [const { AtomicPtr::new(core::ptr::null_mut()) }; 256];
@@ -117,6 +117,17 @@ fn find(thread: u32) -> Option<*mut Desk> {
         }
     }
     None
+}
+
+/// In a child after fork, see [`chunks::leave_to_parent`].
+pub fn leave_to_parent(thread: &Thread) {
+    let desk = thread.desk as usize;
+    let holds = |page: &*mut ChunkHeader| desk.wrapping_sub(*page as usize) < CHUNK_UNIT as usize;
+    let page = PAGES.iter().map(|page| page.load(Ordering::Relaxed)).take_while(|page| !page.is_null()).find(holds);
+    if let Some(page) = page {
+        // SAFETY: a mapped chunk of desks; a call's place that is zeros has no other use than to be cleared.
+        unsafe { sys::map_private_over(page.cast(), CHUNK_UNIT as usize) };
+    }
 }
 
 /// In a child after fork: the desks are the parent's.

@@ -177,6 +177,8 @@ fn watch_fork() {
 }
 
 unsafe extern "C" fn forked() {
+    // SAFETY: the calling thread's own state.
+    chunks::leave_to_parent(unsafe { &*arch::thread() });
     objects::after_fork();
     slots::after_fork();
     // A recording that had begun is the parent's, and whoever was about to begin one is not here.

@@ -114,6 +114,17 @@ pub fn map_private(bytes: usize) -> Result<*mut u8, i32> {
     if failed(outcome) { Err(outcome.unsigned_abs() as i32) } else { Ok(outcome as *mut u8) }
 }
 
+/// Puts private memory, zeros, in the place of what is mapped.
+///
+/// # Safety
+/// Whoever uses what is there must be content with zeros.
+pub unsafe fn map_private_over(address: *mut u8, bytes: usize) {
+    let protection = libc::PROT_READ | libc::PROT_WRITE;
+    let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_FIXED;
+    // SAFETY: as the caller says; where it fails, all stays as it was.
+    unsafe { call(libc::SYS_mmap, [address as usize, bytes, protection as usize, flags as usize, usize::MAX, 0]) };
+}
+
 /// Writes all bytes at an offset of a file.
 pub fn write_at(fd: i32, bytes: &[u8], offset: u64) -> Result<(), i32> {
     let mut done = 0usize;

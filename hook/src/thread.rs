@@ -94,6 +94,11 @@ impl Thread {
         on_desk.wrapping_add(self.deeper as usize).min(255) as u8
     }
 
+    /// Whether it has a call open or writes a record.
+    pub fn is_amid_a_call(&self) -> bool {
+        self.busy != 0 || self.quick_until == BUSY || self.depth() > 0
+    }
+
     /// Its chunk may be written to again, the quick way too if that can be: up to the next clock reading, and as long
     /// as the duration of no open call outgrows 32 bits.
     pub fn go_on(&mut self) {

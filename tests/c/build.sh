@@ -115,7 +115,7 @@ shared="-shared -fPIC"
     make_one "$out/rtld_next" rtld_next.c -Wl,--no-as-needed "$out/libnext.so" "$out/libtool.so" $beside $runtime13 -ldl
     # These find the driver of libfake.c with LD_LIBRARY_PATH=OUT_DIR/fake.
     fake="-fexceptions -L$out/fake -l:libcuda.so.1 -lpthread -ldl"
-    for name in begins sigalrm leaving limits loop scale onesite floats sandbox sudden jumps allocates registers slow moves ticking together; do
+    for name in begins sigalrm leaving limits loop scale onesite floats sandbox sudden snapshot jumps allocates registers slow moves ticking together; do
         make_one "$out/$name" $name.c $fake
     done
     make_one "$out/libasks.so" libasks.c $shared $fake
