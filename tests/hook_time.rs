@@ -5,7 +5,7 @@
 mod common;
 
 use common::event::{Event, events, of};
-use common::{again, faked, hooked, lost, outcome, programs, report, run};
+use common::{HOOK, again, faked, hooked, layer, lost, outcome, programs, report, run};
 use std::collections::BTreeMap;
 use std::fs::File;
 use std::process::{Command, Stdio};
@@ -24,6 +24,31 @@ fn by_each_clock(command: &Command, folder: &std::path::Path) -> Vec<(&'static s
             (clock, recording, command)
         })
         .collect()
+}
+
+#[test]
+fn a_clock_that_another_library_has_stopped_holds_nobody_up() {
+    let Some(programs) = programs() else { return };
+    let folder = tempfile::tempdir().unwrap();
+    let frozen = programs.join("libfrozen.so");
+    let command = faked(programs, "loop", &["20000", "none"]);
+    for (clock, recording, mut hooked) in by_each_clock(&command, folder.path()) {
+        for (order, preload) in
+            [format!("{HOOK}:{}", frozen.display()), format!("{}:{HOOK}", frozen.display())].iter().enumerate()
+        {
+            let recording = recording.join(order.to_string());
+            std::fs::create_dir_all(&recording).unwrap();
+            hooked.env("LD_PRELOAD", preload).env("UMTUI_OUT", &recording);
+            assert_eq!(outcome(&run(again(&hooked))), (0, String::new(), String::new()), "{clock} {preload}");
+            let report = report(&[&recording]);
+            assert_eq!((layer(&report, "driver"), lost(&report)), (20_000, 0), "{clock} {preload}");
+            // The time is the system's, not the program's.
+            assert!(report["trace"]["duration_ns"].as_u64().unwrap() > 10_000, "{clock} {preload}: {report}");
+            let start = report["trace"]["start_unix_ns"].as_u64().unwrap();
+            let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap();
+            assert!(now.as_nanos() as u64 - start < 3_600_000_000_000, "{clock} {preload}: {start}");
+        }
+    }
 }
 
 #[test]

@@ -7,7 +7,7 @@ use core::ffi::{CStr, c_char, c_int, c_void};
 use core::sync::atomic::{AtomicUsize, Ordering};
 
 use crate::objects::Object;
-use crate::symbols;
+use crate::{symbols, sys};
 
 type Dlsym = unsafe extern "C" fn(*mut c_void, *const c_char) -> *mut c_void;
 type Dlvsym = unsafe extern "C" fn(*mut c_void, *const c_char, *const c_char) -> *mut c_void;
@@ -47,6 +47,12 @@ pub fn prepare() {
             place.store(real, Ordering::Release);
             next.store(symbols::of_tool(name.to_bytes()).unwrap_or(real), Ordering::Release);
         }
+    }
+    if sys::wants_clock()
+        && let Some(clock) = symbols::of_library(b"libc.so.6", b"clock_gettime")
+    {
+        // SAFETY: glibc's function, and glibc stays.
+        unsafe { sys::use_clock(clock) };
     }
 }
 

@@ -74,6 +74,7 @@ shared="-shared -fPIC"
     make_one "$out/liboracle.so" liboracle.c $shared -ldl
     make_one "$out/libsecond.so" libsecond.c $shared -ldl
     make_one "$out/libmalloc.so" libmalloc.c $shared
+    make_one "$out/libfrozen.so" libfrozen.c $shared
     make_one "$out/libtracer.so" libtracer.c $shared -ldl
     make_one "$out/libinjected.so" libinjected.c $shared -ldl
     mkdir -p "$out/fake"
