@@ -134,7 +134,16 @@ fn where_it_is_written_by_calls_the_end_and_a_kill_leave_a_good_file() {
     child.kill().unwrap();
     child.wait().unwrap();
     let found = report(&[folder.path()]);
-    assert!(layer(&found, "driver") > 20_000 && found["trace"]["truncated"] == false, "{}", found["trace"]);
+    assert!(
+        layer(&found, "driver") > 20_000 && found["trace"]["unread"] == serde_json::json!([]),
+        "{}",
+        found["trace"]
+    );
+    // What had not is missing, and that is said.
+    assert_eq!((&found["trace"]["truncated"], lost(&found)), (&true.into(), 0));
+    let text = common::report_text(&[folder.path()]);
+    let said = ["what its file had not got by then is missing and not counted", ", none known to be lost"];
+    assert!(said.iter().all(|words| text.contains(words)), "{text}");
 }
 
 #[test]
@@ -154,6 +163,7 @@ fn where_it_is_written_who_ends_without_a_word_loses_nothing() {
             let report = report(&[folder.path()]);
             let made = calls_made.parse::<u64>().unwrap() * 2;
             assert_eq!((layer(&report, "driver"), lost(&report)), (made, 0), "{how} {calls_made} {place}");
+            assert_eq!(report["trace"]["truncated"], false, "{how} {calls_made} {place}");
         }
     }
     // And calls from destructors that run after ours.

@@ -126,6 +126,7 @@ fn begin(fd: i32, config: &Config, clock: &Clock, pid: u32, host: &[u8; 64]) -> 
     header.end = CHUNK_UNIT;
     header.state = header::STATE_RECORDING;
     header.host = *host;
+    header.written = u32::from(written::is_on());
     (header.rank, header.local_rank) = rank::ranks();
     sys::folder(&mut header.folder);
     header.groups_left_out = u32::from(!config.groups) & umtui_wire::group::ALL;
@@ -416,7 +417,11 @@ pub fn write_at_once() {
     // Not in a child of vfork, which has the parent's memory.
     if written::is_on() && live!(pid, AtomicU32).is_some_and(|pid| pid.load(Ordering::Relaxed) == sys::pid()) {
         let _held = sys::SignalsHeld::hold();
+        let say = |kind| live!(written, AtomicU32).inspect(|written| written.store(kind, Ordering::Relaxed)).is_some();
+        say(2);
         nudge(clock::triple());
+        // It may go on, as after an exec that failed: what it writes later says so.
+        say(1);
     }
 }
 

@@ -233,7 +233,8 @@ fn is_shown(trace: &Trace, id: TrackId, track: &crate::trace::Track) -> bool {
 /// Whether anything is known to be missing.
 fn truncated(trace: &Trace) -> bool {
     let cut = |process: &crate::trace::Process| {
-        matches!(process.state, State::Full | State::Failed(_)) || process.discarded > 0
+        let unwritten = process.unwritten && process.state == State::Killed;
+        matches!(process.state, State::Full | State::Failed(_)) || process.discarded > 0 || unwritten
     };
     !trace.damage.is_empty() || trace.processes.iter().any(cut)
 }

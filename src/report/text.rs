@@ -46,7 +46,11 @@ fn head(report: &Report, out: &mut String) {
     rest(out, report.processes.len().saturating_sub(PROCESSES) as u64);
     let block = &report.trace;
     line(out, "duration", &duration(block.duration_ns));
-    let lost = if block.lost == 0 { "none lost".to_owned() } else { format!("{} LOST", grouped(block.lost)) };
+    let lost = match block.lost {
+        0 if block.truncated => "none known to be lost".to_owned(),
+        0 => "none lost".to_owned(),
+        lost => format!("{} LOST", grouped(lost)),
+    };
     let older = match block.discarded {
         0 => String::new(),
         older => format!(", {} older ones not kept", grouped(older)),

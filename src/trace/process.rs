@@ -79,6 +79,8 @@ pub struct Process {
     pub left_out: u64,
     /// Groups of functions that are not recorded, a bit for each of `umtui_wire::group::Group`.
     pub groups_left_out: u32,
+    /// Its file is written from time to time, not mapped: if it was killed its last calls are missing and not counted.
+    pub unwritten: bool,
     /// Cap on the file's bytes, zero for none.
     pub max_bytes: u64,
     /// Measured cost of recording one call, ps; zero if not measured.

@@ -97,8 +97,10 @@ pub struct FileHeader {
     pub left_out: u64,
     /// Groups of functions that are not recorded, a bit for each of [`crate::group::Group`].
     pub groups_left_out: u32,
-    /// Zero.
-    pub reserved2: u32,
+    /// 1: the file is not mapped by the process but written by it from time to time, and what a process that was killed
+    /// had not written is missing and not counted. 2: likewise, and all was written as the process was about to end or to
+    /// become another one. Zero in files of older recorders, too.
+    pub written: u32,
     /// The filter that calls had to fit to be recorded, as its user wrote it, NUL-padded; cut if longer.
     pub filter: [u8; crate::filter::TEXT_MAX],
     /// Host name, NUL-padded.

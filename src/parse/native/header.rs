@@ -60,6 +60,7 @@ pub fn process(header: &FileHeader, names: &mut Names, file: usize) -> Process {
         filter: cut(&header.filter),
         left_out: header.left_out,
         groups_left_out: header.groups_left_out,
+        unwritten: header.written == 1,
         max_bytes: header.max_bytes,
         cost_ps: header.cost_ps,
         file,
