@@ -39,6 +39,7 @@ int main(int argc, char **argv) {
     calls = argc > 2 ? atol(argv[2]) : 100000;
     if (argc > 3) amount = atoi(argv[3]);
     if (threads < 1 || threads > 16) return 2;
+    fake_uncounted = 1;
     pthread_t id[16];
     long long took[16], least = -1;
     pthread_barrier_init(&together, 0, threads);
