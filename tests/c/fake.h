@@ -12,8 +12,8 @@ CUresult cuParamSetf(cuda_handle function, int offset, float value);
 int cuBrandNewFunction(int a, int b, int c, int d, int e, int f, int g, int h, int i);
 /* Calls that have begun, of all threads and functions. */
 extern unsigned long fake_begun;
+/* If set, they are not counted any more. */
 extern int fake_uncounted;
-
 
 /* Registers as cuEventQuery finds them at its first instruction; what it leaves in others is arbitrary. */
 struct registers {
