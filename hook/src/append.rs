@@ -4,7 +4,7 @@ use core::sync::atomic::{AtomicU64, Ordering, compiler_fence};
 use umtui_wire::record::{Head, SLOT_BYTES, Slot};
 
 use crate::record::lost;
-use crate::thread::{BUSY, Thread};
+use crate::thread::Thread;
 use crate::{chunks, clock, sys};
 
 /// Bytes of the longest records that are written together: that of a call, and before it what it has submitted.
@@ -12,7 +12,7 @@ pub const LONGEST: usize = 16 * SLOT_BYTES;
 
 /// Runs `write` while nobody else may write into the thread's chunk; `None` if somebody is.
 pub fn with_chunk<R>(thread: &mut Thread, write: impl FnOnce(&mut Thread) -> R) -> Option<R> {
-    if thread.busy != 0 || thread.quick_until == BUSY {
+    if thread.is_writing() {
         return None;
     }
     thread.busy = 1;

@@ -11,7 +11,7 @@ use crate::loader;
 use crate::objects::Object;
 use crate::process::Ready;
 use crate::slots::{EXPORTED, SLOTS, Slot};
-use crate::thread::{BUSY, Thread, WITH_CUPTI};
+use crate::thread::{Thread, WITH_CUPTI};
 use crate::{
     capture, chunks, clock, config, cupti, definitions, desks, exports, file, measure, modules, nvtx, process, record,
     sites, slots, symbols, sys, text,
@@ -80,7 +80,7 @@ unsafe fn decide(frame: &mut Frame, thread: &mut Thread) -> Verdict {
         }
         return Verdict::Pass;
     }
-    if thread.entering > 1 || thread.busy != 0 || thread.quick_until == BUSY {
+    if thread.entering > 1 || thread.is_writing() {
         if !innermost_was_left(frame_address(frame), thread) {
             // A signal handler that has interrupted us, perhaps before there is a file.
             if is_recording() || capture::is_on() {

@@ -10,7 +10,7 @@ use umtui_wire::header::{self, CHUNK_UNIT, FileHeader, HEADER_BYTES};
 
 use crate::clock::{self, Clock};
 use crate::config::{self, Config, Place};
-use crate::{arch, evidence, left_out, rank, space, sys, text, written};
+use crate::{arch, evidence, itself, left_out, rank, space, sys, text, written};
 
 #[unsafe(link_section = ".data.small")]
 static HEADER: AtomicPtr<FileHeader> = AtomicPtr::new(core::ptr::null_mut());
@@ -115,7 +115,7 @@ fn begin(fd: i32, config: &Config, clock: &Clock, pid: u32, host: &[u8; 64]) -> 
     header.arch = arch::HEADER_ARCH;
     header.pid = pid;
     header.parent_pid = sys::parent_pid();
-    header.start_time = start_time();
+    header.start_time = itself::start_time();
     header.run_id = config.run;
     header.clock = clock.kind;
     header.rate_error_ppb = clock.error_ppb;
@@ -126,16 +126,16 @@ fn begin(fd: i32, config: &Config, clock: &Clock, pid: u32, host: &[u8; 64]) -> 
     header.end = CHUNK_UNIT;
     header.state = header::STATE_RECORDING;
     header.host = *host;
-    header.written = u32::from(written::is_on());
+    header.written = if written::is_on() { header::WRITTEN_IN_PART } else { 0 };
     (header.rank, header.local_rank) = rank::ranks();
     sys::folder(&mut header.folder);
     header.groups_left_out = u32::from(!config.groups) & umtui_wire::group::ALL;
     left_out::write_text(&mut header.filter);
     let parent = PARENT.load(Ordering::Acquire);
     if parent.is_null() {
-        header.boot_id = boot_id();
-        fill(c"/proc/self/cmdline", &mut header.arguments);
-        program(&mut header.program);
+        header.boot_id = itself::boot_id();
+        itself::arguments(&mut header.arguments);
+        itself::program(&mut header.program);
     } else {
         // SAFETY: the parent's header page is mapped here as well; these fields do not change.
         unsafe {
@@ -414,14 +414,17 @@ pub fn ended() {
 /// The process is about to become another one, or to end at once: what a file has not got that is written from time to time
 /// is written now.
 pub fn write_at_once() {
+    if !written::is_on() {
+        return;
+    }
+    let (Some(pid), Some(written)) = (live!(pid, AtomicU32), live!(written, AtomicU32)) else { return };
     // Not in a child of vfork, which has the parent's memory.
-    if written::is_on() && live!(pid, AtomicU32).is_some_and(|pid| pid.load(Ordering::Relaxed) == sys::pid()) {
+    if pid.load(Ordering::Relaxed) == sys::pid() {
         let _held = sys::SignalsHeld::hold();
-        let say = |kind| live!(written, AtomicU32).inspect(|written| written.store(kind, Ordering::Relaxed)).is_some();
-        say(2);
+        written.store(header::WRITTEN_WHOLE, Ordering::Relaxed);
         nudge(clock::triple());
         // It may go on, as after an exec that failed: what it writes later says so.
-        say(1);
+        written.store(header::WRITTEN_IN_PART, Ordering::Relaxed);
     }
 }
 
@@ -435,52 +438,4 @@ pub fn forget() {
     if !header.is_null() {
         PARENT.store(header, Ordering::Release);
     }
-}
-
-fn fill(path: &CStr, buffer: &mut [u8]) -> usize {
-    let fd = sys::open(path, libc::O_RDONLY, 0);
-    if sys::failed(fd) {
-        return 0;
-    }
-    let mut length = 0usize;
-    while let Some(rest) = buffer.get_mut(length..).filter(|rest| !rest.is_empty()) {
-        let read = sys::read(fd as i32, rest);
-        if sys::failed(read) || read == 0 {
-            break;
-        }
-        length = length.wrapping_add(read as usize);
-    }
-    sys::close(fd as i32);
-    length
-}
-
-fn program(buffer: &mut [u8; 512]) {
-    let path = c"/proc/self/exe";
-    let room = buffer.len().wrapping_sub(1);
-    let arguments = [libc::AT_FDCWD as usize, path.as_ptr() as usize, buffer.as_mut_ptr() as usize, room, 0, 0];
-    // SAFETY: the buffer is ours for its length.
-    unsafe { sys::call(libc::SYS_readlinkat, arguments) };
-}
-
-fn boot_id() -> [u8; 16] {
-    let mut text = [0u8; 40];
-    fill(c"/proc/sys/kernel/random/boot_id", &mut text);
-    let mut id = [0u8; 16];
-    let mut digits = text.iter().filter_map(|&byte| char::from(byte).to_digit(16));
-    for byte in &mut id {
-        let (Some(high), Some(low)) = (digits.next(), digits.next()) else { break };
-        *byte = (high.wrapping_shl(4) | low) as u8;
-    }
-    id
-}
-
-/// Field 22 of `/proc/self/stat`, counted after the parenthesis that ends the name.
-fn start_time() -> u64 {
-    // Long before its end, which costs the kernel a read of its own to find.
-    let mut text = [0u8; 256];
-    let length = fill(c"/proc/self/stat", &mut text);
-    let text = text.get(..length).unwrap_or_default();
-    let Some(after) = text.iter().rposition(|&byte| byte == b')') else { return 0 };
-    let mut fields = text.get(after..).unwrap_or_default().split(|&byte| byte == b' ');
-    fields.nth(20).and_then(text::number).unwrap_or(0)
 }

@@ -40,6 +40,7 @@ mod exports;
 mod file;
 mod follow;
 mod interpose;
+mod itself;
 mod kept;
 mod kernels;
 mod left_out;

@@ -189,7 +189,7 @@ fn close(frame: &Frame, thread: &mut Thread) {
         thread.open = frame.open;
         lose_deeper(thread);
     }
-    if thread.busy == 0 && thread.quick_until != BUSY {
+    if !thread.is_writing() {
         thread.go_on();
     }
 }

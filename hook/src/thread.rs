@@ -94,9 +94,15 @@ impl Thread {
         on_desk.wrapping_add(self.deeper as usize).min(255) as u8
     }
 
+    /// Whether it writes a record just now: a signal handler, or a child that one has forked, has come in between.
+    #[inline(always)]
+    pub fn is_writing(&self) -> bool {
+        self.busy != 0 || self.quick_until == BUSY
+    }
+
     /// Whether it has a call open or writes a record.
     pub fn is_amid_a_call(&self) -> bool {
-        self.busy != 0 || self.quick_until == BUSY || self.depth() > 0
+        self.is_writing() || self.depth() > 0
     }
 
     /// Its chunk may be written to again, the quick way too if that can be: up to the next clock reading, and as long

@@ -13,7 +13,7 @@ use umtui_wire::record::{Head, SLOT_BYTES};
 
 use crate::file::OpenFile;
 use crate::lock::{Held, TryLock};
-use crate::thread::{BUSY, Thread};
+use crate::thread::Thread;
 use crate::{chunks, file, space};
 
 #[unsafe(link_section = ".data.small")]
@@ -68,7 +68,7 @@ pub fn begin(on: bool) {
 pub fn ends(thread: &mut Thread) {
     if is_on() {
         LAST.store(core::ptr::from_mut(thread) as usize, Ordering::Relaxed);
-        if thread.busy == 0 && thread.quick_until != BUSY {
+        if !thread.is_writing() {
             thread.quick_until = 0;
         }
     }

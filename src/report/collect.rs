@@ -20,7 +20,7 @@ use crate::lens::Selected;
 use crate::memory::transfers::LinkOptions;
 use crate::session::left_out::left_out;
 use crate::session::{Loaded, Member, clocks, cost, of_file};
-use crate::trace::{LaneOf, NO_DEVICE, State, StreamId, StreamKind, Trace, TrackId};
+use crate::trace::{LaneOf, NO_DEVICE, ProcessId, State, StreamId, StreamKind, Trace, TrackId};
 
 /// What a report says. Text is as recorded; times are ns.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -126,7 +126,7 @@ impl Report {
             streams: streams(trace, cells, loaded.all_gpu(), selected),
             trace: TraceBlock {
                 format: loaded.format(),
-                truncated: truncated(trace) || !unreadable.is_empty(),
+                truncated: truncated(loaded) || !unreadable.is_empty(),
                 costs: cost::words(cost::cost(trace), cost::of_driver(loaded.all_gpu())),
                 ..block(trace, all)
             },
@@ -188,7 +188,7 @@ fn block(trace: &Trace, cells: [&Cells; 2]) -> TraceBlock {
         missed: trace.missed(),
         discarded: trace.processes.iter().fold(0, |sum: u64, process| sum.saturating_add(process.discarded)),
         left_out: left_out(trace),
-        truncated: truncated(trace),
+        truncated: false,
         costs: None,
         clocks: clocks::clocks(trace),
         clocks_line: clocks::line(trace, super::text::duration),
@@ -231,12 +231,13 @@ fn is_shown(trace: &Trace, id: TrackId, track: &crate::trace::Track) -> bool {
 }
 
 /// Whether anything is known to be missing.
-fn truncated(trace: &Trace) -> bool {
-    let cut = |process: &crate::trace::Process| {
-        let unwritten = process.unwritten && process.state == State::Killed;
-        matches!(process.state, State::Full | State::Failed(_)) || process.discarded > 0 || unwritten
+fn truncated(loaded: &Loaded) -> bool {
+    let trace = loaded.trace();
+    let cut = |(id, process): (ProcessId, &crate::trace::Process)| {
+        let stopped = matches!(process.state, State::Full | State::Failed(_));
+        stopped || process.discarded > 0 || process.lacks_its_end(loaded.is_alive(id))
     };
-    !trace.damage.is_empty() || trace.processes.iter().any(cut)
+    !trace.damage.is_empty() || (0..u16::MAX).map(ProcessId).zip(&trace.processes).any(cut)
 }
 
 fn processes(loaded: &Loaded) -> Vec<Process> {

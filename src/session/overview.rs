@@ -234,19 +234,18 @@ pub(crate) fn trouble(process: &Process, alive: bool) -> Option<String> {
     }
 }
 
-const NO_HANDLERS: &str = "ended without its exit handlers: killed, crashed or _exit";
-/// Of a process that wrote its file from time to time.
-const UNWRITTEN: &str = "what its file had not got by then is missing and not counted";
-
 /// Why a recording ended before its process, if it did.
 fn stopped(process: &Process, alive: bool) -> Option<String> {
+    let with_unwritten = |why: &str| match process.lacks_its_end(alive) {
+        true => format!("{why}; what its file had not got by then is missing and not counted"),
+        false => why.to_owned(),
+    };
     match process.state {
         State::Ended => None,
         State::Recording if alive && process.paused => Some("nothing is recorded at the moment (--capture)".to_owned()),
         State::Recording if alive => None,
-        State::Recording => Some("its end was not recorded".to_owned()),
-        State::Killed if process.unwritten => Some(format!("{NO_HANDLERS}; {UNWRITTEN}")),
-        State::Killed => Some(NO_HANDLERS.to_owned()),
+        State::Recording => Some(with_unwritten("its end was not recorded")),
+        State::Killed => Some(with_unwritten("ended without its exit handlers: killed, crashed or _exit")),
         State::Full => {
             let size = crate::trace::value::size(process.max_bytes);
             Some(format!("recording stopped at the size cap of {size} (--max-size)"))

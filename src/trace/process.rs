@@ -90,3 +90,11 @@ pub struct Process {
     /// Strings by their ids in the file.
     pub strings: FxHashMap<u32, NameId>,
 }
+
+impl Process {
+    /// Whether it ended before all had been written that it had recorded; `alive`: it runs.
+    #[must_use]
+    pub const fn lacks_its_end(&self, alive: bool) -> bool {
+        self.unwritten && !alive && matches!(self.state, State::Killed | State::Recording)
+    }
+}

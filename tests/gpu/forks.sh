@@ -27,7 +27,7 @@ one() {
 }
 for run in $(seq "$runs"); do
     for kind in "idle 500 1" "idle 1000 8" "refused 1000 8" "work $workers 8"; do
-        [ "${kind#"$only"}" != "$kind" ] || [ -z "$only" ] || continue
+        case $kind in "$only"*) ;; *) continue ;; esac
         one "$kind" untraced "$memory/none" env
         one "$kind" loaded "$memory/none" env "LD_PRELOAD=$hook"
         one "$kind" shm "$memory/rec" "$umtui" record -o "$memory/rec" --

@@ -29,4 +29,5 @@ def main(epochs, workers):
 
 
 if __name__ == "__main__":
-    main(*(int(word) for word in (sys.argv[1:] + ["125", "8"][len(sys.argv) - 1:])))
+    numbers = [int(word) for word in sys.argv[1:]]
+    main(numbers[0] if numbers else 125, numbers[1] if len(numbers) > 1 else 8)

@@ -29,6 +29,11 @@ pub const STATE_FULL: u32 = 3;
 /// `state`: recording stopped by an error; `reason` is its errno.
 pub const STATE_FAILED: u32 = 4;
 
+/// The file is written by its process from time to time: what one that was killed had not written is missing and not counted.
+pub const WRITTEN_IN_PART: u32 = 1;
+/// Likewise, and all was written as the process was about to end or to become another one.
+pub const WRITTEN_WHOLE: u32 = 2;
+
 /// Header of a trace file, at offset 0. Live fields are written with release stores in the order noted.
 #[derive(Clone, Copy, Debug)]
 #[cfg_attr(
@@ -97,9 +102,7 @@ pub struct FileHeader {
     pub left_out: u64,
     /// Groups of functions that are not recorded, a bit for each of [`crate::group::Group`].
     pub groups_left_out: u32,
-    /// 1: the file is not mapped by the process but written by it from time to time, and what a process that was killed
-    /// had not written is missing and not counted. 2: likewise, and all was written as the process was about to end or to
-    /// become another one. Zero in files of older recorders, too.
+    /// Zero: the file is mapped by the process, or an older recorder made it. Else live: `WRITTEN_*`.
     pub written: u32,
     /// The filter that calls had to fit to be recorded, as its user wrote it, NUL-padded; cut if longer.
     pub filter: [u8; crate::filter::TEXT_MAX],

@@ -34,7 +34,7 @@ pub fn is_on(thread: &mut Thread) -> bool {
 #[cold]
 #[inline(never)]
 fn begin(thread: &mut Thread) -> bool {
-    if thread.ending != 0 || thread.busy != 0 || thread.entering != 0 || thread.quick_until == BUSY {
+    if thread.ending != 0 || thread.entering != 0 || thread.is_writing() {
         return false;
     }
     enter::begin_thread(thread);
@@ -148,7 +148,7 @@ fn bare(domain: u32, ticks: u64, id: u64) -> Range {
 #[inline(never)]
 fn lost(thread: &mut Thread) {
     record::lost(thread);
-    if thread.busy == 0 && thread.quick_until != BUSY {
+    if !thread.is_writing() {
         thread.try_again_if_due();
     }
 }

@@ -3,7 +3,7 @@
 use crate::parse::ParseError;
 use crate::trace::{Bytes, NameId, Names, Process, State};
 use umtui_wire::header::{
-    ENDIAN_MARK, FileHeader, HEADER_BYTES, MAGIC, STATE_ENDED, STATE_FAILED, STATE_FULL, VERSION,
+    ENDIAN_MARK, FileHeader, HEADER_BYTES, MAGIC, STATE_ENDED, STATE_FAILED, STATE_FULL, VERSION, WRITTEN_IN_PART,
 };
 use zerocopy::FromBytes;
 
@@ -60,12 +60,18 @@ pub fn process(header: &FileHeader, names: &mut Names, file: usize) -> Process {
         filter: cut(&header.filter),
         left_out: header.left_out,
         groups_left_out: header.groups_left_out,
-        unwritten: header.written == 1,
+        unwritten: is_unwritten(header),
         max_bytes: header.max_bytes,
         cost_ps: header.cost_ps,
         file,
         ..Process::default()
     }
+}
+
+/// Whether the process has not said that its file, which it writes from time to time, has all.
+#[must_use]
+pub const fn is_unwritten(header: &FileHeader) -> bool {
+    header.written == WRITTEN_IN_PART
 }
 
 /// How recording stands; `gone`: there is no such process any more.

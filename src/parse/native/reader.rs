@@ -236,7 +236,7 @@ impl NativeReader {
             let left_out = self.header.left_out;
             let changed = changed || process.paused != paused || process.left_out != left_out;
             process.paused = paused;
-            process.unwritten = self.header.written == 1;
+            process.unwritten = header::is_unwritten(&self.header);
             process.left_out = left_out;
             if changed {
                 trace.touch();

@@ -50,6 +50,13 @@ fn what_ended_a_recording_early_is_said() {
     let text = super::super::overview::trouble(&late, false).unwrap();
     assert!(text.contains("7 events before") && text.contains("killed"), "{text}");
     assert!(trouble(State::Killed, false).unwrap().contains("killed"));
+    let written = |state, alive| {
+        let process = Process { state, unwritten: true, ..Process::default() };
+        super::super::overview::trouble(&process, alive).unwrap_or_default().contains("had not got by then")
+    };
+    // A file from elsewhere does not say whether its process runs: neither then is it whole.
+    let states = [(State::Killed, false), (State::Recording, false), (State::Recording, true), (State::Ended, false)];
+    assert_eq!(states.map(|(state, alive)| written(state, alive)), [true, true, false, false]);
     assert!(trouble(State::Full, true).unwrap().contains("1 GiB"));
     assert!(trouble(State::Failed(28), true).unwrap().contains("No space left"));
 }
